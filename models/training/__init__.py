@@ -1,0 +1,1 @@
+"""Training and evaluation of the bundled model: plain torch, independent of the serving engine."""
