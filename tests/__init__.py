@@ -1,0 +1,1 @@
+"""One folder per part, then flow/ (real processes) and browser/."""
