@@ -1,0 +1,1 @@
+"""People, organisations, memberships, and what each role may do."""

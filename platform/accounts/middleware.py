@@ -1,0 +1,35 @@
+"""Puts the acting person on every request."""
+
+from collections.abc import Awaitable, Callable
+from typing import cast
+
+from django.http import HttpRequest, HttpResponse
+from django.utils.functional import SimpleLazyObject
+
+from accounts.models import User
+from accounts.services import actor_for
+from foundation.actor import Actor
+
+
+class ActorRequest(HttpRequest):
+    """A request with its actor; what views are typed with."""
+
+    actor: Actor
+    user: User
+
+
+class ActorMiddleware:
+    """Sets `request.actor` (read from the database when first used: rights are checked afresh in every request)."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse] | Callable[[HttpRequest], Awaitable[HttpResponse]]) -> None:
+        self.get_response = cast(Callable[[HttpRequest], HttpResponse], get_response)
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        request.actor = SimpleLazyObject(lambda: _actor(request))  # type: ignore[attr-defined]
+        return self.get_response(request)
+
+
+def _actor(request: HttpRequest) -> Actor:
+    if request.user.is_authenticated:
+        return actor_for(cast(User, request.user))
+    return Actor(id=None, name="nobody")

@@ -1,0 +1,81 @@
+"""The role × verb table: the single source of who may do what, and the oracle of the access tests."""
+
+from django.db import models
+
+
+class Role(models.TextChoices):
+    """What a person is in an organisation. One person may hold several."""
+
+    REQUESTER = "requester", "Requester"
+    ACCESSIONER = "accessioner", "Accessioner"
+    ANALYST = "analyst", "Analyst"
+    REVIEWER = "reviewer", "Reviewer"
+    DIRECTOR = "director", "Laboratory director"
+    MODEL_STEWARD = "model_steward", "Model steward"
+    AUDITOR = "auditor", "Auditor"
+    OPERATOR = "operator", "Operator"
+    ADMINISTRATOR = "administrator", "Administrator"
+    SERVICE = "service", "Service account"
+
+
+class Verb(models.TextChoices):
+    """What can be done. Values are stored in tests and tokens: never rename one."""
+
+    PLACE = "place"
+    STAT = "stat"
+    PROMOTE = "promote"
+    HOLD = "hold"
+    CANCEL = "cancel"
+    RECEIVE_SPECIMEN = "receive_specimen"
+    REJECT_SPECIMEN = "reject_specimen"
+    EDIT_IDENTITY = "edit_identity"
+    VIEW_ORDER = "view_order"  # state, progress, identity; scores only once released
+    VIEW_UNRELEASED = "view_unreleased"  # scores before release
+    REVIEW = "review"
+    RELEASE_PRELIMINARY = "release_preliminary"
+    SIGN_1 = "sign_1"
+    SIGN_2 = "sign_2"
+    CORRECT = "correct"
+    HOLD_VERSION_1 = "hold_version_1"
+    HOLD_VERSION_2 = "hold_version_2"
+    ROLLBACK_1 = "rollback_1"
+    ROLLBACK_2 = "rollback_2"
+    VIEW_ENGINE = "view_engine"
+    DRAIN = "drain"
+    VIEW_AUDIT = "view_audit"
+    GRANT = "grant"
+    BREAK_GLASS = "break_glass"
+    EXPORT = "export"
+
+
+_R, _V = Role, Verb
+
+TABLE: dict[Role, frozenset[Verb]] = {
+    _R.REQUESTER: frozenset({_V.PLACE, _V.STAT, _V.CANCEL, _V.VIEW_ORDER, _V.BREAK_GLASS}),
+    _R.ACCESSIONER: frozenset(
+        {_V.PLACE, _V.STAT, _V.RECEIVE_SPECIMEN, _V.REJECT_SPECIMEN, _V.EDIT_IDENTITY, _V.VIEW_ORDER, _V.CANCEL, _V.HOLD}
+    ),
+    _R.ANALYST: frozenset(
+        {_V.PLACE, _V.STAT, _V.PROMOTE, _V.HOLD, _V.CANCEL, _V.VIEW_ORDER, _V.VIEW_UNRELEASED, _V.VIEW_ENGINE, _V.EXPORT}
+    ),
+    _R.REVIEWER: frozenset(
+        {_V.PROMOTE, _V.HOLD, _V.VIEW_ORDER, _V.VIEW_UNRELEASED, _V.REVIEW, _V.RELEASE_PRELIMINARY, _V.SIGN_1, _V.CORRECT, _V.VIEW_ENGINE,
+         _V.EXPORT}
+    ),
+    _R.DIRECTOR: frozenset(
+        {_V.PLACE, _V.STAT, _V.PROMOTE, _V.HOLD, _V.CANCEL, _V.VIEW_ORDER, _V.VIEW_UNRELEASED, _V.REVIEW, _V.RELEASE_PRELIMINARY, _V.SIGN_1,
+         _V.SIGN_2, _V.CORRECT, _V.HOLD_VERSION_1, _V.HOLD_VERSION_2, _V.ROLLBACK_1, _V.ROLLBACK_2, _V.VIEW_ENGINE, _V.VIEW_AUDIT,
+         _V.BREAK_GLASS, _V.EXPORT}
+    ),
+    _R.MODEL_STEWARD: frozenset({_V.VIEW_ENGINE, _V.HOLD_VERSION_1, _V.ROLLBACK_1}),
+    _R.AUDITOR: frozenset({_V.VIEW_AUDIT, _V.EXPORT}),
+    _R.OPERATOR: frozenset({_V.VIEW_ENGINE, _V.DRAIN}),
+    _R.ADMINISTRATOR: frozenset({_V.GRANT}),
+    _R.SERVICE: frozenset({_V.PLACE, _V.STAT, _V.VIEW_ORDER}),
+}  # fmt: skip
+
+# A service account is a program with a named human owner: these it never does, whatever the table says later.
+NEVER_SERVICE = frozenset(
+    {_V.REVIEW, _V.SIGN_1, _V.SIGN_2, _V.RELEASE_PRELIMINARY, _V.CORRECT, _V.HOLD_VERSION_1, _V.HOLD_VERSION_2, _V.ROLLBACK_1, _V.ROLLBACK_2,
+     _V.BREAK_GLASS, _V.DRAIN, _V.GRANT}
+)  # fmt: skip

@@ -1,0 +1,1 @@
+"""Audit: insert-only events, and the one way to change a state."""

@@ -1,0 +1,1 @@
+"""Configuration: settings, URLs, ASGI, Celery, the typed environment, and the commands that start processes."""

@@ -1,0 +1,58 @@
+"""The environment, typed and checked once. Nothing else reads `os.environ`."""
+
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+from pydantic import Field, field_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class Environment(BaseSettings):
+    """Every variable Helicase understands. A missing or malformed one stops the start with its name."""
+
+    model_config = SettingsConfigDict(extra="ignore", hide_input_in_errors=True)
+
+    secret_key: str = Field(min_length=32)
+    database_url: str  # role helicase_app
+    database_owner_url: str = ""  # role helicase_owner: migrations only
+    database_pool: bool = False  # web: psycopg's pool; workers hold one connection a thread
+    redis_url: str
+    allowed_hosts: str = "127.0.0.1,localhost"
+    public_url: str = ""  # https://…, as browsers see it
+    demo: bool = False
+    data_dir: Path = ROOT / ".run" / "data"
+    models_dir: Path = ROOT / "models"
+    log_level: str = "INFO"
+
+    @field_validator("database_url", "database_owner_url")
+    @classmethod
+    def _postgres(cls, value: str) -> str:
+        if value and urlsplit(value).scheme not in {"postgres", "postgresql"}:
+            raise ValueError("must begin with postgresql://")
+        return value
+
+    @field_validator("redis_url")
+    @classmethod
+    def _redis(cls, value: str) -> str:
+        if urlsplit(value).scheme not in {"redis", "rediss"}:
+            raise ValueError("must begin with redis://")
+        return value
+
+
+def database(url: str, *, pool: bool = False) -> dict[str, object]:
+    """Django's DATABASES entry for a postgresql:// URL."""
+    parts = urlsplit(url)
+    options: dict[str, object] = {"pool": {"min_size": 1, "max_size": 8, "timeout": 10}} if pool else {}
+    return {
+        "ENGINE": "django.db.backends.postgresql",
+        "NAME": unquote(parts.path.lstrip("/")),
+        "USER": unquote(parts.username or ""),
+        "PASSWORD": unquote(parts.password or ""),
+        "HOST": parts.hostname or "",
+        "PORT": str(parts.port or 5432),
+        "CONN_MAX_AGE": 0,
+        "CONN_HEALTH_CHECKS": True,
+        "OPTIONS": options,
+    }

@@ -1,0 +1,40 @@
+"""Liveness and readiness, for supervisors and load balancers. They say nothing about patients."""
+
+import redis
+from django.conf import settings
+from django.contrib.auth.decorators import login_not_required
+from django.db import DatabaseError, connection
+from django.http import HttpRequest, HttpResponse, JsonResponse
+from redis.exceptions import RedisError
+
+
+@login_not_required
+def live(request: HttpRequest) -> HttpResponse:
+    """The process answers."""
+    return HttpResponse("ok\n", content_type="text/plain")
+
+
+@login_not_required
+def ready(request: HttpRequest) -> JsonResponse:
+    """Database and broker answer too."""
+    state = {"database": _database(), "broker": _broker()}
+    return JsonResponse(state, status=200 if all(state.values()) else 503)
+
+
+def _database() -> bool:
+    try:
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT 1")
+    except DatabaseError:
+        return False
+    return True
+
+
+def _broker() -> bool:
+    client = redis.Redis.from_url(settings.REDIS_URL, socket_timeout=2, socket_connect_timeout=2)
+    try:
+        return bool(client.ping())
+    except RedisError:
+        return False
+    finally:
+        client.close()

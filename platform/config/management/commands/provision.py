@@ -1,0 +1,15 @@
+"""Bring the database to this version of the code, as its owner."""
+
+from typing import Any
+
+from django.conf import settings
+from django.core.management import BaseCommand, CommandError, call_command
+
+
+class Command(BaseCommand):
+    help = "Migrate as helicase_owner (needs DATABASE_OWNER_URL). One shot: run it before the other processes start."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        if "owner" not in settings.DATABASES:
+            raise CommandError("DATABASE_OWNER_URL is not set: the application's own role may not change tables")
+        call_command("migrate", database="owner", interactive=False, verbosity=int(options["verbosity"]))

@@ -1,0 +1,3 @@
+"""`make up` on one machine: plain HTTP on loopback, everything else as in production."""
+
+from config.settings.base import *  # noqa: F403

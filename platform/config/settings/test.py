@@ -1,0 +1,5 @@
+"""The test suite: real services, cheap password hashes."""
+
+from config.settings.base import *  # noqa: F403
+
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

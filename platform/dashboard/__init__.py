@@ -1,0 +1,1 @@
+"""Dashboard: worklist, order pages, live progress, engine page."""

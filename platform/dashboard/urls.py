@@ -1,0 +1,5 @@
+"""Pages people work with."""
+
+from django.urls import URLPattern, URLResolver
+
+urlpatterns: list[URLPattern | URLResolver] = []

@@ -1,0 +1,177 @@
+"""Work for the engine. An item set is what is scored, a run is one scoring of it, a job is the slice one worker holds."""
+
+import uuid
+from uuid import UUID
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+from django.db.models import F, Q
+
+from foundation.scoping import scoped
+from registry.models import Deployment, ModelVersion, Reference, TestVersion
+
+
+class ItemSet(models.Model):
+    """A frozen list of variants or sequences. Runs share it: a rescore scores the very same items."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    organisation_id = models.UUIDField(db_index=True)
+    kind = models.CharField(max_length=10)  # variant | sequence
+    reference = models.ForeignKey(Reference, on_delete=models.PROTECT, null=True)
+    count = models.PositiveIntegerField(default=0)
+    frozen_at = models.DateTimeField(null=True)
+
+    objects = scoped()
+
+
+class Item(models.Model):
+    """One variant or one sequence, exactly as submitted. Staged by COPY."""
+
+    id = models.BigAutoField(primary_key=True)
+    item_set = models.ForeignKey(ItemSet, on_delete=models.CASCADE, related_name="items")
+    ordinal = models.PositiveIntegerField()  # 0-based place in the set
+    contig = models.CharField(max_length=255, blank=True)
+    position = models.BigIntegerField(default=0)  # 1-based
+    ref = models.TextField(blank=True)
+    alt = models.TextField(blank=True)
+    name = models.CharField(max_length=255, blank=True)  # of a sequence
+    sequence = models.TextField(blank=True)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["item_set", "ordinal"], name="one_item_per_place")]
+
+
+class RunKind(models.TextChoices):
+    """Why a run exists."""
+
+    CLINICAL = "clinical"
+    REPEAT = "repeat"
+    RESCORE = "rescore"
+    SHADOW = "shadow"
+    SENTINEL = "sentinel"
+    QUESTION = "question"
+
+
+class Run(models.Model):
+    """One scoring of one item set, pinned at acceptance. A rerun is a new run."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    organisation_id = models.UUIDField(db_index=True)  # the performing laboratory
+    order_id = models.UUIDField(null=True, db_index=True)  # the foreign key is added by `orders`, which stands above
+    kind = models.CharField(max_length=10, choices=RunKind.choices)
+    item_set = models.ForeignKey(ItemSet, on_delete=models.PROTECT)
+    test_version = models.ForeignKey(TestVersion, on_delete=models.PROTECT)
+    model_version = models.ForeignKey(ModelVersion, on_delete=models.PROTECT)
+    deployment = models.ForeignKey(Deployment, on_delete=models.PROTECT)
+    precision = models.CharField(max_length=20)
+    protocol = models.JSONField()
+    reference_digest = models.CharField(max_length=64)
+    seed = models.BigIntegerField()
+    supersedes = models.ForeignKey("self", on_delete=models.PROTECT, null=True)
+    state = models.CharField(max_length=10, default="queued")
+    version = models.PositiveIntegerField(default=1)
+    rank = models.PositiveSmallIntegerField()  # of new jobs: 0 STAT … 3 routine
+    due_at = models.DateTimeField()
+    items_total = models.PositiveIntegerField()
+    items_cut = models.PositiveIntegerField(default=0)  # items already given to a job
+    items_done = models.PositiveIntegerField(default=0)  # results committed
+    created_at = models.DateTimeField()
+    started_at = models.DateTimeField(null=True)
+    scored_at = models.DateTimeField(null=True)
+
+    objects = scoped()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=Q(kind__in=RunKind.values), name="run_kind_known"),
+            models.CheckConstraint(condition=Q(items_done__lte=F("items_cut"), items_cut__lte=F("items_total")), name="run_counts_in_order"),
+        ]
+
+    @property
+    def audit_organisation_id(self) -> UUID:
+        """Whose auditors see its events."""
+        return self.organisation_id
+
+
+class Job(models.Model):
+    """Items [first, last] of a run: what one worker claims, under a lease, as one attempt."""
+
+    id = models.BigAutoField(primary_key=True)
+    run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="jobs")
+    organisation_id = models.UUIDField()
+    deployment_name = models.CharField(max_length=80)
+    format = models.PositiveSmallIntegerField(default=1)  # a worker leaves unknown formats queued
+    first = models.PositiveIntegerField()
+    last = models.PositiveIntegerField()
+    state = models.CharField(max_length=10, default="queued")
+    rank = models.PositiveSmallIntegerField()
+    due_at = models.DateTimeField()
+    attempt = models.PositiveIntegerField(default=0)  # fences: results of an older attempt are refused
+    deaths = models.PositiveSmallIntegerField(default=0)  # attempts whose worker died holding it
+    lease_owner = models.CharField(max_length=80, blank=True)  # worker incarnation
+    lease_until = models.DateTimeField(null=True)
+    task_id = models.CharField(max_length=64, blank=True)  # of the ticket that claimed it
+    ticket_at = models.DateTimeField(null=True)  # last ticket sent
+    tickets = models.PositiveIntegerField(default=0)
+    cancel_requested = models.BooleanField(default=False)
+    attention = models.CharField(max_length=60, blank=True)  # reason code: a person must look
+    created_at = models.DateTimeField()
+    started_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+
+    objects = scoped()
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["deployment_name", "rank", "due_at", "id"], condition=Q(state="queued", attention=""), name="job_claim"),
+            models.Index(fields=["lease_until"], condition=Q(state="running"), name="job_leases"),
+        ]
+        constraints = [
+            models.UniqueConstraint(fields=["run", "first"], name="one_job_per_slice"),
+            models.CheckConstraint(condition=Q(first__lte=F("last")), name="job_slice_in_order"),
+        ]
+
+
+class Result(models.Model):
+    """What the engine said about one item. Insert-only; once per run and item, fenced by the attempt."""
+
+    id = models.BigAutoField(primary_key=True)
+    organisation_id = models.UUIDField()
+    run = models.ForeignKey(Run, on_delete=models.PROTECT, related_name="results")
+    item = models.ForeignKey(Item, on_delete=models.PROTECT)
+    job = models.ForeignKey(Job, on_delete=models.PROTECT)
+    attempt = models.PositiveIntegerField()
+    at_version = models.PositiveIntegerField()  # the order's (else the run's) version that this commit made
+    ll_ref = models.FloatField(null=True)  # natural log-likelihood of the reference window (a sequence: null)
+    ll_alt = models.FloatField(null=True)  # of the alternate window (a sequence: of the sequence)
+    delta = models.FloatField(null=True)  # ll_alt − ll_ref
+    tokens = models.PositiveIntegerField(default=0)
+    flags = ArrayField(models.CharField(max_length=60), default=list)  # reason codes
+    failure = models.CharField(max_length=60, blank=True)  # reason code when the item could not be scored
+    fingerprint = models.CharField(max_length=64)
+    batch_invariant = models.BooleanField()
+    worker = models.CharField(max_length=80)
+    created_at = models.DateTimeField()
+
+    objects = scoped(verb="view_unreleased")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["run", "item"], name="one_result_per_run_and_item"),
+            models.CheckConstraint(condition=Q(failure="", ll_alt__isnull=False) | (~Q(failure="") & Q(delta=None)), name="scored_or_failed"),
+        ]
+
+
+class Worker(models.Model):
+    """A worker name, held by a lease: two processes of one name would steal each other's messages."""
+
+    name = models.CharField(primary_key=True, max_length=80)
+    kind = models.CharField(max_length=10)  # engine | platform
+    incarnation = models.CharField(max_length=80)
+    host = models.CharField(max_length=120)
+    pid = models.PositiveIntegerField()
+    deployments = ArrayField(models.CharField(max_length=80), default=list)
+    fingerprints = models.JSONField(default=dict)  # deployment → fingerprint
+    stats = models.JSONField(default=dict)
+    started_at = models.DateTimeField()
+    lease_until = models.DateTimeField()

@@ -1,0 +1,27 @@
+"""Who acts: a person or a process, with what they may do where. Built by `accounts`, understood by every part."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from uuid import UUID
+
+
+@dataclass(frozen=True)
+class Actor:
+    """An acting person or process; `grants` maps a verb to the organisations in which it is allowed."""
+
+    id: UUID | None  # None: a process of ours, named below
+    name: str  # printed name, kept with every event
+    grants: Mapping[str, frozenset[UUID]] = field(default_factory=dict)
+
+    def organisations(self, verb: str) -> frozenset[UUID]:
+        """The organisations in which this actor may do `verb`."""
+        return self.grants.get(verb, frozenset())
+
+    def may(self, verb: str, *organisations: UUID) -> bool:
+        """Whether `verb` is allowed in any of the given organisations."""
+        return not self.organisations(verb).isdisjoint(organisations)
+
+
+def process(name: str) -> Actor:
+    """The actor for one of our own processes (worker, sweeper, seed)."""
+    return Actor(id=None, name=name)

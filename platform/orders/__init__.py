@@ -1,0 +1,1 @@
+"""Orders: patients, specimens, intake and the orders placed on it."""

@@ -1,0 +1,25 @@
+"""The life of an order and of an intake. Hold and needs-attention are flags beside the state."""
+
+from foundation.machine import Machine
+
+ORDER = Machine(
+    table="orders_order",
+    initial=frozenset({"draft", "submitted"}),
+    edges={
+        "draft": frozenset({"submitted", "cancelled"}),
+        "submitted": frozenset({"accepted", "rejected", "cancelled"}),
+        "accepted": frozenset({"in_analysis", "cancelled"}),
+        "in_analysis": frozenset({"awaiting_review", "cancelled"}),
+        "awaiting_review": frozenset({"awaiting_second_review", "reported", "in_analysis", "cancelled"}),
+        "awaiting_second_review": frozenset({"reported", "in_analysis", "cancelled"}),
+    },
+)
+
+INTAKE = Machine(
+    table="orders_intake",
+    initial=frozenset({"waiting"}),
+    edges={
+        "waiting": frozenset({"checking"}),
+        "checking": frozenset({"ready", "refused", "waiting"}),  # back to waiting: the checking worker died
+    },
+)

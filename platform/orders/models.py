@@ -1,0 +1,210 @@
+"""Who is tested, for whom, on what: patient, specimen, intake, order."""
+
+import uuid
+from typing import ClassVar
+from uuid import UUID
+
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
+from django.db import models
+from django.db.models import Q
+
+from accounts.models import Organisation, User
+from engine_queue.models import Item, ItemSet
+from foundation.scoping import scoped
+from registry.models import TestVersion
+from registry.priority import Priority
+from storage.models import StoredFile
+
+_PARTIES = ("ordering_organisation_id", "performing_laboratory_id")
+
+
+class Sex(models.TextChoices):
+    """Administrative sex, as FHIR codes it."""
+
+    FEMALE = "female", "Female"
+    MALE = "male", "Male"
+    OTHER = "other", "Other"
+    UNKNOWN = "unknown", "Unknown"
+
+
+class Patient(models.Model):
+    """A person as one organisation knows him."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    organisation = models.ForeignKey(Organisation, on_delete=models.PROTECT)
+    family_name = models.CharField(max_length=120)
+    given_name = models.CharField(max_length=120)
+    birth_date = models.DateField()
+    sex = models.CharField(max_length=10, choices=Sex.choices)
+    created_at = models.DateTimeField()
+
+    objects = scoped("organisation_id")
+
+    class Meta:
+        constraints = [models.CheckConstraint(condition=Q(sex__in=Sex.values), name="sex_known")]
+
+    def __str__(self) -> str:
+        return f"{self.family_name}, {self.given_name}"
+
+
+class PatientIdentifier(models.Model):
+    """One number a patient is known by, shown verbatim."""
+
+    id = models.BigAutoField(primary_key=True)
+    organisation = models.ForeignKey(Organisation, on_delete=models.PROTECT)
+    patient = models.ForeignKey(Patient, on_delete=models.PROTECT, related_name="identifiers")
+    system = models.CharField(max_length=120)
+    value = models.CharField(max_length=80)
+    type = models.CharField(max_length=20, default="MRN")
+
+    objects = scoped("organisation_id")
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["organisation", "system", "value"], name="one_patient_per_identifier")]
+        indexes = [GinIndex(fields=["value"], name="identifier_trigram", opclasses=["gin_trgm_ops"])]
+
+
+class Specimen(models.Model):
+    """What was taken from the patient."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    organisation = models.ForeignKey(Organisation, on_delete=models.PROTECT)
+    patient = models.ForeignKey(Patient, on_delete=models.PROTECT, related_name="specimens")
+    identifier = models.CharField(max_length=80)  # label on the tube
+    type = models.CharField(max_length=80)
+    source = models.CharField(max_length=120, blank=True)
+    collected_at = models.DateTimeField()
+    received_at = models.DateTimeField(null=True)
+    condition = models.CharField(max_length=120, blank=True)
+
+    objects = scoped("organisation_id")
+
+
+class Intake(models.Model):
+    """One upload, checked by a platform job before anything is ordered on it. Only a ready one can be placed."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    ordering_organisation = models.ForeignKey(Organisation, on_delete=models.PROTECT, related_name="+")
+    performing_laboratory = models.ForeignKey(Organisation, on_delete=models.PROTECT, related_name="+")
+    test_version = models.ForeignKey(TestVersion, on_delete=models.PROTECT)
+    reference_digest = models.CharField(max_length=64)
+    file = models.ForeignKey(StoredFile, on_delete=models.PROTECT)
+    filename = models.CharField(max_length=255)
+    sample = models.CharField(max_length=255, blank=True)  # chosen column; blank: not chosen or none needed
+    state = models.CharField(max_length=10, default="waiting")
+    version = models.PositiveIntegerField(default=1)
+    kind = models.CharField(max_length=10, blank=True)  # vcf | fasta | fastq, as recognised
+    samples = ArrayField(models.CharField(max_length=255), default=list)
+    records = models.PositiveIntegerField(default=0)
+    counts = models.JSONField(default=dict)  # outcome → number of record × ALT
+    problems = models.JSONField(default=list)  # [{code, line, reason}] of the whole file
+    facts = models.JSONField(default=dict)  # build proof, tokens, estimate
+    progress = models.FloatField(default=0)  # share of bytes read
+    item_set = models.OneToOneField(ItemSet, on_delete=models.PROTECT, null=True)
+    created_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True)
+    created_at = models.DateTimeField()
+    checked_at = models.DateTimeField(null=True)
+    claimed_at = models.DateTimeField(null=True)  # when a platform worker last took it up
+
+    objects = scoped(*_PARTIES)
+
+    @property
+    def audit_organisation_id(self) -> UUID:
+        """Whose auditors see its events."""
+        return self.performing_laboratory_id
+
+
+class IntakeRecord(models.Model):
+    """The verdict on one record × ALT. Staged by COPY."""
+
+    id = models.BigAutoField(primary_key=True)
+    intake = models.ForeignKey(Intake, on_delete=models.CASCADE, related_name="rows")
+    line = models.PositiveIntegerField()
+    alt_index = models.PositiveSmallIntegerField()
+    outcome = models.CharField(max_length=12)  # accepted | parked | refused | not_carried | no_call
+    code = models.CharField(max_length=60, blank=True)
+    reason = models.CharField(max_length=500, blank=True)
+    contig = models.CharField(max_length=255, blank=True)
+    position = models.BigIntegerField(default=0)
+    ref = models.TextField(blank=True)
+    alt = models.TextField(blank=True)
+    norm_position = models.BigIntegerField(default=0)
+    norm_ref = models.TextField(blank=True)
+    norm_alt = models.TextField(blank=True)
+    genotype = models.CharField(max_length=40, blank=True)
+    zygosity = models.CharField(max_length=20, blank=True)
+    phased = models.BooleanField(default=False)
+    filter = models.CharField(max_length=255, blank=True)
+    name = models.CharField(max_length=255, blank=True)
+    item = models.OneToOneField(Item, on_delete=models.CASCADE, null=True)
+
+    class Meta:
+        indexes = [models.Index(fields=["intake", "outcome", "line"], name="record_of_intake")]
+
+
+class Order(models.Model):
+    """What was asked for, by whom, how urgently, and where it stands."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    accession = models.CharField(max_length=20, unique=True)
+    ordering_organisation = models.ForeignKey(Organisation, on_delete=models.PROTECT, related_name="orders_placed")
+    performing_laboratory = models.ForeignKey(Organisation, on_delete=models.PROTECT, related_name="orders_performed")
+    placer_system = models.CharField(max_length=120, blank=True)
+    placer_number = models.CharField(max_length=80, blank=True)
+    content_hash = models.CharField(max_length=64)
+    patient = models.ForeignKey(Patient, on_delete=models.PROTECT, related_name="orders")
+    specimen = models.ForeignKey(Specimen, on_delete=models.PROTECT)
+    test_version = models.ForeignKey(TestVersion, on_delete=models.PROTECT)
+    intake = models.OneToOneField(Intake, on_delete=models.PROTECT)
+    priority = models.CharField(max_length=10, choices=Priority.choices)
+    stat_reason = models.CharField(max_length=300, blank=True)
+    indication = models.CharField(max_length=300, blank=True)
+    state = models.CharField(max_length=24, default="submitted")
+    version = models.PositiveIntegerField(default=1)
+    hold_reason = models.CharField(max_length=60, blank=True)
+    attention = models.CharField(max_length=60, blank=True)  # reason code; blank: nothing needs a person
+    items_total = models.PositiveIntegerField()
+    items_done = models.PositiveIntegerField(default=0)  # equals the results committed at this version
+    placed_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")
+    assignee = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")
+    placed_at = models.DateTimeField()
+    accepted_at = models.DateTimeField(null=True)
+    started_at = models.DateTimeField(null=True)
+    scored_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)  # reported, rejected or cancelled
+    result_due = models.DateTimeField(null=True)
+    report_due = models.DateTimeField(null=True)
+
+    objects = scoped(*_PARTIES)
+
+    OPEN: ClassVar[tuple[str, ...]] = ("draft", "submitted", "accepted", "in_analysis", "awaiting_review", "awaiting_second_review")
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["ordering_organisation", "placer_system", "placer_number"], condition=~Q(placer_number=""), name="one_order_per_placer_number"
+            ),
+            models.CheckConstraint(condition=Q(priority__in=Priority.values), name="priority_known"),
+            models.CheckConstraint(condition=~Q(priority="stat") | ~Q(stat_reason="") | ~Q(attention=""), name="stat_has_reason_or_flag"),
+            models.CheckConstraint(condition=Q(items_done__lte=models.F("items_total")), name="order_counts_in_order"),
+        ]
+        indexes = [
+            models.Index(fields=["performing_laboratory", "priority", "report_due"], condition=Q(ended_at=None), name="order_worklist"),
+            models.Index(fields=["ordering_organisation", "-placed_at"], name="order_of_requester"),
+        ]
+
+    def __str__(self) -> str:
+        return self.accession
+
+    @property
+    def audit_organisation_id(self) -> UUID:
+        """Whose auditors see its events."""
+        return self.performing_laboratory_id
+
+
+class AccessionCounter(models.Model):
+    """Last accession number given in a year."""
+
+    year = models.PositiveSmallIntegerField(primary_key=True)
+    last = models.PositiveIntegerField(default=0)

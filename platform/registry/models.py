@@ -1,0 +1,106 @@
+"""The nouns a run is pinned to. Rows are added, not changed: a new version is a new row."""
+
+import uuid
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+
+from accounts.models import Organisation
+
+
+class ModelVersion(models.Model):
+    """One set of weights with its tokenizer."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    name = models.CharField(max_length=80)
+    version = models.CharField(max_length=40)
+    folder = models.CharField(max_length=120)  # below MODELS_DIR
+    weights_sha256 = models.CharField(max_length=64)
+    tokenizer_sha256 = models.CharField(max_length=64)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["name", "version"], name="one_model_version")]
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version}"
+
+
+class Deployment(models.Model):
+    """A model version with everything that decides its bits: backend, kernels, precision, ISA, threads."""
+
+    name = models.SlugField(primary_key=True, max_length=80)
+    model_version = models.ForeignKey(ModelVersion, on_delete=models.PROTECT, related_name="deployments")
+    precision = models.CharField(max_length=20)
+    pin = models.JSONField()  # what `engine.load` is asked for
+    fingerprint = models.CharField(max_length=64, blank=True)  # as the first worker that loaded it reported
+    created_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class Reference(models.Model):
+    """Reference sequences by digest."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    name = models.CharField(max_length=80, unique=True)
+    description = models.CharField(max_length=300, blank=True)
+    digest = models.CharField(max_length=64, unique=True)  # SHA-256 over the contigs' names, lengths and sequence digests
+    path = models.CharField(max_length=200)  # FASTA, below the repository or DATA_DIR
+    annotation_path = models.CharField(max_length=200, blank=True)  # genes of the picture
+    contigs = models.JSONField()  # [{name, length, aliases, sha256}]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class TestDefinition(models.Model):
+    """A test a laboratory offers."""
+
+    __test__ = False  # not a test case, whatever its name says to pytest
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    laboratory = models.ForeignKey(Organisation, on_delete=models.PROTECT, related_name="tests")
+    code = models.SlugField(max_length=40)
+    name = models.CharField(max_length=120)
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["laboratory", "code"], name="one_test_code")]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class IntendedUse(models.TextChoices):
+    """What the laboratory may use a test version for."""
+
+    DEMONSTRATION = "demonstration", "Demonstration – not for clinical use"
+    RESEARCH = "research", "Research use only"
+    CLINICAL = "clinical", "Clinical"
+
+
+class TestVersion(models.Model):
+    """What a test does: inputs, reference, protocol, deployment, clocks."""
+
+    __test__ = False
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    definition = models.ForeignKey(TestDefinition, on_delete=models.PROTECT, related_name="versions")
+    number = models.PositiveIntegerField()
+    accepts = ArrayField(models.CharField(max_length=10))  # vcf, fasta, fastq
+    reference = models.ForeignKey(Reference, on_delete=models.PROTECT)
+    deployment = models.ForeignKey(Deployment, on_delete=models.PROTECT)
+    protocol = models.JSONField()  # {"kind": "centred", "window": 512, "strand": "forward"}
+    sla_minutes = models.JSONField()  # priority → [minutes to scored, minutes to released]
+    intended_use = models.CharField(max_length=20, choices=IntendedUse.choices, default=IntendedUse.DEMONSTRATION)
+    limitations = models.TextField(blank=True)
+    offered = models.BooleanField(default=True)
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["definition", "number"], name="one_test_version"),
+            models.CheckConstraint(condition=models.Q(intended_use__in=IntendedUse.values), name="intended_use_known"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.definition.name} v{self.number}"

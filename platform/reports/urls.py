@@ -1,0 +1,5 @@
+"""Report page and PDF."""
+
+from django.urls import URLPattern, URLResolver
+
+urlpatterns: list[URLPattern | URLResolver] = []
