@@ -6,11 +6,11 @@ code; a code that is no longer used moves to RETIRED, so that nobody gives it a 
 
 from __future__ import annotations
 
-from enum import Enum, unique
+from enum import StrEnum, unique
 
 
 @unique
-class Reason(str, Enum):
+class Reason(StrEnum):
     """A code and the sentence a laboratory person reads; `{…}` is filled in by `say`."""
 
     words: str
@@ -21,14 +21,12 @@ class Reason(str, Enum):
         member.words = words
         return member
 
-    def __str__(self) -> str:
-        return str(self.value)
-
     def say(self, **values: object) -> str:
         return self.words.format(**values)
 
     # The whole file: refused.
     FILE_EMPTY = "file.empty", "The file is empty."
+    FILE_BLANK = "file.blank", "The file begins with blank lines and nothing else."
     FILE_ZEROS = "file.zeros", "The file consists of zero bytes only: the upload or the copy went wrong."
     FILE_BINARY = "file.binary", "This is not a text file but {what}; a VCF, FASTA or FASTQ file is needed."
     FILE_UTF16 = "file.utf16", "The file is saved as UTF-16 (“Unicode text”); save it as plain text (UTF-8)."
@@ -142,6 +140,21 @@ class Reason(str, Enum):
     FASTQ_QUALITY_LENGTH = "fastq.quality-length", "“{name}” has {bases} bases and {qualities} quality values."
     FASTQ_QUALITY_CHARACTER = "fastq.quality-character", "The quality of “{name}” holds {character}, which is no quality value."
     FASTQ_TRUNCATED = "fastq.truncated", "The file ends within the read “{name}”: it was cut off."
+
+    # Orders, access and work.
+    ACCESS_NOT_PERMITTED = "access.not-permitted", "Your role does not allow this."
+    STATE_ILLEGAL_MOVE = "state.illegal-move", "This change of state is not possible from where the object stands."
+    STATE_STALE = "state.stale", "Somebody else changed this first. Reload the page and look again."
+    ORDER_INVALID = "order.invalid", "Some fields need to be corrected."
+    ORDER_CONFLICT = "order.conflict", "Another order already stands for this upload or number, with other details."
+    IDENTITY_MISMATCH = (
+        "identity.mismatch",
+        "This record number is known with another name, birth date or sex. A person must settle who this is; nothing is scored until then.",
+    )
+    STAT_REASON_MISSING = "stat.reason-missing", "STAT was asked for without a reason. It runs as STAT; ask for the reason."
+    RESULT_ITEM_FAILED = "result.item-failed", "At least one item could not be scored; its row says why."
+    INTAKE_WORKER_LOST = "intake.worker-lost", "The process that checked the file stopped; the check starts again."
+    REFERENCE_CHANGED = "reference.changed", "The reference file no longer holds the sequences it was registered with."
 
 
 RETIRED: frozenset[str] = frozenset()

@@ -1,0 +1,74 @@
+"""FASTA: one verdict per sequence. A sequence line may be as long as a chromosome, so it is read in fragments."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from foundation.reasons import Reason
+from orders.intake.bases import Letters
+from orders.intake.errors import FileRefused
+from orders.intake.lines import FRAGMENT, Fragment, Lines
+from orders.intake.sequence_names import SequenceNames
+from orders.intake.shown import shown, stored
+from orders.intake.vcf_header import note_encoding
+from orders.intake.verdicts import Outcome, Tally, Verdict
+
+
+@dataclass
+class _Sequence:
+    line: int
+    name: bytes
+    first: int | None  # the line where this name was used before
+    offset: int = 0
+    letters: Letters = field(default_factory=Letters)
+
+
+def check_fasta(lines: Lines, tally: Tally) -> Iterator[Verdict]:
+    names = SequenceNames(tally)
+    current: _Sequence | None = None
+    fresh = True  # the next fragment begins a line
+    for fragment in lines.fragments():
+        if fresh and fragment.data.startswith(b">"):
+            if current is not None:
+                yield _judged(current, tally)
+            current = _opened(fragment, names, tally)
+        elif fresh and fragment.ends and not fragment.data.strip():
+            tally.note(Reason.FILE_BLANK_LINES, fragment.line)
+        elif current is None:
+            raise FileRefused(Reason.FASTA_NO_NAME_LINE, at_line=fragment.line)
+        else:
+            current.offset = current.offset or fragment.offset
+            current.letters.add(fragment.data, fragment.line, ends=fragment.ends)
+        fresh = fragment.ends
+    if current is not None:
+        yield _judged(current, tally)
+
+
+def _opened(fragment: Fragment, names: SequenceNames, tally: Tally) -> _Sequence:
+    if not fragment.ends:
+        raise FileRefused(Reason.FILE_LINE_TOO_LONG, at_line=fragment.line, limit=f"{FRAGMENT:,}")
+    note_encoding(fragment.data, fragment.line, tally)
+    name = (fragment.data[1:].split() or [b""])[0]
+    return _Sequence(fragment.line, name, names.first_line(name, fragment.line) if name else None)
+
+
+def _judged(sequence: _Sequence, tally: Tally) -> Verdict:
+    tally.count(1, line=sequence.line)
+    letters, name = sequence.letters, shown(sequence.name)
+    found, outcome = letters.refused(name), Outcome.REFUSED
+    if found is None:
+        found, outcome = letters.parked(name, tally.limits), Outcome.PARKED
+    if found is None and sequence.first is not None:
+        found = Reason.SEQ_DUPLICATE_NAME, Reason.SEQ_DUPLICATE_NAME.say(name=name, first=sequence.first)
+    flags = letters.flags() if found is None else []
+    return Verdict(
+        line=sequence.line,
+        outcome=Outcome.ACCEPTED if found is None else outcome,
+        code=found[0] if found else None,
+        reason=found[1] if found else " ".join(words for _, words in flags),
+        flags=tuple(flag for flag, _ in flags),
+        name=stored(sequence.name),
+        sequence_offset=sequence.offset,
+        sequence_length=letters.length,
+    )

@@ -1,0 +1,153 @@
+"""The normalised form beside the submitted one: trimmed and left-aligned by bcftools, in batches of bounded size.
+
+bcftools is shown only plain bases that were checked before, since it silently moves symbolic alleles. Each allele goes
+in with its own piece of the reference, so any ReferenceView will do; where shifting reaches the edge of the piece, the
+allele is tried again with a wider one.
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import pysam.bcftools
+from pysam.utils import SamtoolsError
+
+from foundation.reasons import Reason
+from orders.intake.errors import FileRefused
+from orders.intake.reference import ReferenceView
+from orders.intake.verdicts import Limits, Outcome, Verdict
+
+FLANK, WIDER = 200, 16
+_NOT_A_BASE = re.compile("[^ACGT]")
+_ONE_AT_A_TIME = threading.Lock()  # bcftools inside pysam keeps its state in globals
+
+
+class Allele(NamedTuple):
+    contig: str
+    position: int  # 1-based
+    ref: str
+    alt: str
+
+
+def normalised(verdicts: Iterator[Verdict], *, reference: ReferenceView, limits: Limits) -> Iterator[Verdict]:
+    """The same verdicts in the same order; accepted ones gain their normalised form and a flag where they repeat."""
+    repeats = _Repeats(limits.remembered_variants)
+    batch: list[Verdict] = []
+    try:
+        for verdict in verdicts:
+            batch.append(verdict)
+            if len(batch) >= limits.batch:
+                yield from _settled(batch, reference, repeats)
+                batch = []
+    except FileRefused:
+        yield from _settled(batch, reference, repeats)
+        raise
+    yield from _settled(batch, reference, repeats)
+
+
+def left_aligned(alleles: list[Allele], reference: ReferenceView) -> list[Allele | None]:
+    """Each allele in its shortest, leftmost form; None for one that bcftools could not work out."""
+    results: list[Allele | None] = list(alleles)
+    waiting, flank = list(range(len(alleles))), FLANK
+    while waiting:
+        found = _run([alleles[index] for index in waiting], flank, reference)
+        again = []
+        for index, (moved, at_edge) in zip(waiting, found, strict=True):
+            results[index] = moved
+            if at_edge:
+                again.append(index)
+        waiting, flank = again, flank * WIDER
+    return results
+
+
+class _Repeats:
+    """Accepted variants seen lately, with the line they were first on. Sorted files need no more than a handful."""
+
+    def __init__(self, kept: int) -> None:
+        self._kept = kept
+        self._lines: OrderedDict[Allele, int] = OrderedDict()
+
+    def first_line(self, allele: Allele, line: int) -> int | None:
+        if allele in self._lines:
+            return self._lines[allele]
+        self._lines[allele] = line
+        if len(self._lines) > self._kept:
+            self._lines.popitem(last=False)
+        return None
+
+
+def _settled(batch: list[Verdict], reference: ReferenceView, repeats: _Repeats) -> Iterator[Verdict]:
+    accepted = [_submitted(verdict) for verdict in batch if verdict.outcome is Outcome.ACCEPTED]
+    # A single base for a single base is its own normal form.
+    movable = [allele for allele in accepted if len(allele.ref) + len(allele.alt) > 2]
+    moved = iter(left_aligned(movable, reference))
+    for verdict in batch:
+        if verdict.outcome is not Outcome.ACCEPTED:
+            yield verdict
+            continue
+        allele = _submitted(verdict)
+        form = next(moved) if len(allele.ref) + len(allele.alt) > 2 else allele
+        yield _with_form(verdict, form, repeats)
+
+
+def _submitted(verdict: Verdict) -> Allele:
+    return Allele(verdict.contig, verdict.position, verdict.ref, verdict.alt)
+
+
+def _with_form(verdict: Verdict, form: Allele | None, repeats: _Repeats) -> Verdict:
+    flags, words = list(verdict.flags), [verdict.reason] if verdict.reason else []
+    if form is None:
+        flags.append(Reason.VCF_NOT_NORMALISED)
+        words.append(Reason.VCF_NOT_NORMALISED.say())
+        form = _submitted(verdict)
+    first = repeats.first_line(form, verdict.line)
+    if first is not None:
+        flags.append(Reason.VCF_DUPLICATE)
+        words.append(Reason.VCF_DUPLICATE.say(first=first))
+    return replace(
+        verdict, norm_position=form.position, norm_ref=form.ref, norm_alt=form.alt, flags=tuple(flags), reason=" ".join(words)
+    )
+
+
+def _run(alleles: list[Allele], flank: int, reference: ReferenceView) -> list[tuple[Allele | None, bool]]:
+    """One call of bcftools; with each result whether it stopped at the edge of its piece."""
+    starts = [max(0, allele.position - 1 - flank) for allele in alleles]
+    fasta, header, body = [], ["##fileformat=VCFv4.2"], []
+    for index, (allele, start) in enumerate(zip(alleles, starts, strict=True)):
+        before = reference.fetch(allele.contig, start, allele.position - 1)
+        end = allele.position - 1 + len(allele.ref)
+        # Ambiguity codes around the allele stop its shift just as N does; bcftools knows only N.
+        after = reference.fetch(allele.contig, end, end + 1)
+        piece = _NOT_A_BASE.sub("N", before) + allele.ref + _NOT_A_BASE.sub("N", after)
+        fasta.append(f">{index}\n{piece}\n")
+        header.append(f"##contig=<ID={index},length={len(piece)}>")
+        body.append(f"{index}\t{allele.position - start}\t.\t{allele.ref}\t{allele.alt}\t.\t.\t.")
+    header.append("#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO")
+    rows = _bcftools_norm("".join(fasta), "\n".join(header + body) + "\n")
+    results: list[tuple[Allele | None, bool]] = [(None, False)] * len(alleles)
+    for row in rows:
+        name, position, _, ref, alt = row.split("\t", 5)[:5]
+        index, local = int(name), int(position)
+        moved = Allele(alleles[index].contig, starts[index] + local, ref, alt)
+        results[index] = (moved, local == 1 and starts[index] > 0)
+    return results
+
+
+def _bcftools_norm(fasta: str, vcf: str) -> list[str]:
+    with tempfile.TemporaryDirectory(prefix="normalise-") as folder:
+        pieces, submitted, result = (Path(folder, name) for name in ("pieces.fa", "submitted.vcf", "normalised.vcf"))
+        pieces.write_text(fasta)
+        submitted.write_text(vcf)
+        try:
+            with _ONE_AT_A_TIME:
+                pysam.bcftools.norm("-f", str(pieces), "-c", "e", "-o", str(result), str(submitted), catch_stdout=False)
+        except SamtoolsError:
+            return []  # said per allele: vcf.not-normalised
+        return [line for line in result.read_text().splitlines() if not line.startswith("#")]

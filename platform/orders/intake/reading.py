@@ -1,0 +1,92 @@
+"""Bytes of an uploaded file: plain, gzip or bgzip, decompressed as they are read and never more than a chunk at a time."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import BinaryIO
+
+from foundation.reasons import Reason
+from orders.intake.errors import FileRefused
+from orders.intake.verdicts import Limits
+
+CHUNK = 256 << 10
+GZIP_MAGIC = b"\x1f\x8b"
+BGZIP_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
+"""The empty block that closes every complete bgzip file (SAM specification, section 4.1.2)."""
+
+
+class Source:
+    """One file, read once from front to back."""
+
+    def __init__(self, path: Path, *, limits: Limits, on_chunk: Callable[[], None] = lambda: None) -> None:
+        self._path = path
+        self._limits = limits
+        self._on_chunk = on_chunk
+        self.size = path.stat().st_size
+        self.bytes_read = 0
+        self.bytes_of_text = 0
+        with path.open("rb") as stream:
+            start = stream.read(18)
+        self.compression = _compression(start)
+
+    def chunks(self) -> Iterator[bytes]:
+        """The text in pieces; raises FileRefused where it is damaged, cut off or larger than the limits."""
+        with self._path.open("rb") as stream:
+            if self.compression == "bgzip":
+                self._require_end_marker(stream)
+            pieces = self._raw(stream) if self.compression == "plain" else self._unpacked(stream)
+            for piece in pieces:
+                self.bytes_of_text += len(piece)
+                self._check_size()
+                self._on_chunk()
+                yield piece
+
+    def _raw(self, stream: BinaryIO) -> Iterator[bytes]:
+        while piece := stream.read(CHUNK):
+            self.bytes_read += len(piece)
+            yield piece
+
+    def _unpacked(self, stream: BinaryIO) -> Iterator[bytes]:
+        member = None  # gzip allows several, bgzip is made of them
+        for packed in self._raw(stream):
+            rest = packed
+            while rest:
+                member = member or zlib.decompressobj(16 + zlib.MAX_WBITS)
+                yield from _inflated(member, rest)
+                rest, member = (member.unused_data, None) if member.eof else (b"", member)
+        if member is not None:
+            raise FileRefused(Reason.FILE_GZIP_TRUNCATED)
+
+    def _check_size(self) -> None:
+        limits = self._limits
+        if self.bytes_of_text > limits.max_decompressed:
+            raise FileRefused(Reason.FILE_TOO_LARGE, limit=f"{limits.max_decompressed:,}")
+        if self.bytes_of_text > limits.ratio_floor and self.bytes_of_text > self.bytes_read * limits.max_ratio:
+            raise FileRefused(Reason.FILE_GZIP_BOMB, ratio=limits.max_ratio)
+
+    def _require_end_marker(self, stream: BinaryIO) -> None:
+        if self.size >= len(BGZIP_END):
+            stream.seek(-len(BGZIP_END), 2)
+            if stream.read() == BGZIP_END:
+                stream.seek(0)
+                return
+        raise FileRefused(Reason.FILE_BGZIP_NO_END)
+
+
+def _compression(start: bytes) -> str:
+    if not start.startswith(GZIP_MAGIC):
+        return "plain"
+    has_extra_field = len(start) > 3 and bool(start[3] & 4)
+    return "bgzip" if has_extra_field and start[12:14] == b"BC" else "gzip"
+
+
+def _inflated(member: zlib._Decompress, packed: bytes) -> Iterator[bytes]:
+    try:
+        piece = member.decompress(packed, CHUNK)
+        while piece:
+            yield piece
+            piece = b"" if member.eof else member.decompress(member.unconsumed_tail, CHUNK)
+    except zlib.error as error:
+        raise FileRefused(Reason.FILE_GZIP_DAMAGED, detail=str(error).rpartition(": ")[2]) from error

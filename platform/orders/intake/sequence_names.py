@@ -1,0 +1,26 @@
+"""Names of sequences seen so far, in bounded memory."""
+
+from __future__ import annotations
+
+import hashlib
+
+from foundation.reasons import Reason
+from orders.intake.verdicts import Tally
+
+
+class SequenceNames:
+    def __init__(self, tally: Tally) -> None:
+        self._tally = tally
+        self._lines: dict[bytes, int] = {}
+
+    def first_line(self, name: bytes, line: int) -> int | None:
+        """The line where the same name was first seen, or None; the name is remembered while there is room."""
+        key = hashlib.blake2b(name, digest_size=16).digest()
+        first = self._lines.get(key)
+        if first is None:
+            limit = self._tally.limits.remembered_names
+            if len(self._lines) < limit:
+                self._lines[key] = line
+            else:
+                self._tally.note(Reason.FILE_NAMES_NOT_COMPARED, line, limit=f"{limit:,}")
+        return first
