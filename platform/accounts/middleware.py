@@ -21,7 +21,9 @@ class ActorRequest(HttpRequest):
 class ActorMiddleware:
     """Sets `request.actor` (read from the database when first used: rights are checked afresh in every request)."""
 
-    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse] | Callable[[HttpRequest], Awaitable[HttpResponse]]) -> None:
+    def __init__(
+        self, get_response: Callable[[HttpRequest], HttpResponse] | Callable[[HttpRequest], Awaitable[HttpResponse]]
+    ) -> None:
         self.get_response = cast(Callable[[HttpRequest], HttpResponse], get_response)
 
     def __call__(self, request: HttpRequest) -> HttpResponse:

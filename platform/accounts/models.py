@@ -81,6 +81,8 @@ class Membership(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["user", "organisation", "role"], condition=models.Q(ended_at=None), name="one_open_membership"),
+            models.UniqueConstraint(
+                fields=["user", "organisation", "role"], condition=models.Q(ended_at=None), name="one_open_membership"
+            ),
             models.CheckConstraint(condition=models.Q(role__in=Role.values), name="membership_role_known"),
         ]

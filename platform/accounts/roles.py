@@ -59,23 +59,64 @@ TABLE: dict[Role, frozenset[Verb]] = {
         {_V.PLACE, _V.STAT, _V.PROMOTE, _V.HOLD, _V.CANCEL, _V.VIEW_ORDER, _V.VIEW_UNRELEASED, _V.VIEW_ENGINE, _V.EXPORT}
     ),
     _R.REVIEWER: frozenset(
-        {_V.PROMOTE, _V.HOLD, _V.VIEW_ORDER, _V.VIEW_UNRELEASED, _V.REVIEW, _V.RELEASE_PRELIMINARY, _V.SIGN_1, _V.CORRECT, _V.VIEW_ENGINE,
-         _V.EXPORT}
+        {
+            _V.PROMOTE,
+            _V.HOLD,
+            _V.VIEW_ORDER,
+            _V.VIEW_UNRELEASED,
+            _V.REVIEW,
+            _V.RELEASE_PRELIMINARY,
+            _V.SIGN_1,
+            _V.CORRECT,
+            _V.VIEW_ENGINE,
+            _V.EXPORT,
+        }
     ),
     _R.DIRECTOR: frozenset(
-        {_V.PLACE, _V.STAT, _V.PROMOTE, _V.HOLD, _V.CANCEL, _V.VIEW_ORDER, _V.VIEW_UNRELEASED, _V.REVIEW, _V.RELEASE_PRELIMINARY, _V.SIGN_1,
-         _V.SIGN_2, _V.CORRECT, _V.HOLD_VERSION_1, _V.HOLD_VERSION_2, _V.ROLLBACK_1, _V.ROLLBACK_2, _V.VIEW_ENGINE, _V.VIEW_AUDIT,
-         _V.BREAK_GLASS, _V.EXPORT}
+        {
+            _V.PLACE,
+            _V.STAT,
+            _V.PROMOTE,
+            _V.HOLD,
+            _V.CANCEL,
+            _V.VIEW_ORDER,
+            _V.VIEW_UNRELEASED,
+            _V.REVIEW,
+            _V.RELEASE_PRELIMINARY,
+            _V.SIGN_1,
+            _V.SIGN_2,
+            _V.CORRECT,
+            _V.HOLD_VERSION_1,
+            _V.HOLD_VERSION_2,
+            _V.ROLLBACK_1,
+            _V.ROLLBACK_2,
+            _V.VIEW_ENGINE,
+            _V.VIEW_AUDIT,
+            _V.BREAK_GLASS,
+            _V.EXPORT,
+        }
     ),
     _R.MODEL_STEWARD: frozenset({_V.VIEW_ENGINE, _V.HOLD_VERSION_1, _V.ROLLBACK_1}),
     _R.AUDITOR: frozenset({_V.VIEW_AUDIT, _V.EXPORT}),
     _R.OPERATOR: frozenset({_V.VIEW_ENGINE, _V.DRAIN}),
     _R.ADMINISTRATOR: frozenset({_V.GRANT}),
     _R.SERVICE: frozenset({_V.PLACE, _V.STAT, _V.VIEW_ORDER}),
-}  # fmt: skip
+}
 
 # A service account is a program with a named human owner: these it never does, whatever the table says later.
 NEVER_SERVICE = frozenset(
-    {_V.REVIEW, _V.SIGN_1, _V.SIGN_2, _V.RELEASE_PRELIMINARY, _V.CORRECT, _V.HOLD_VERSION_1, _V.HOLD_VERSION_2, _V.ROLLBACK_1, _V.ROLLBACK_2,
-     _V.BREAK_GLASS, _V.DRAIN, _V.GRANT}
-)  # fmt: skip
+    {
+        _V.REVIEW,
+        _V.SIGN_1,
+        _V.SIGN_2,
+        _V.RELEASE_PRELIMINARY,
+        _V.CORRECT,
+        _V.HOLD_VERSION_1,
+        _V.HOLD_VERSION_2,
+        _V.ROLLBACK_1,
+        _V.ROLLBACK_2,
+        _V.BREAK_GLASS,
+        _V.DRAIN,
+        _V.GRANT,
+    }
+)

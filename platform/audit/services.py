@@ -33,9 +33,16 @@ def record(
     if not connection.in_atomic_block:
         raise RuntimeError("audit.record belongs inside the transaction of the deed it records")
     return Event.objects.create(
-        at=clock.now(), organisation_id=organisation_id, actor_id=actor.id, actor_name=actor.name, action=action,
-        object_type=obj._meta.label_lower, object_id=str(obj.pk), reason=reason[:500], facts=dict(facts or {}),
-    )  # fmt: skip
+        at=clock.now(),
+        organisation_id=organisation_id,
+        actor_id=actor.id,
+        actor_name=actor.name,
+        action=action,
+        object_type=obj._meta.label_lower,
+        object_id=str(obj.pk),
+        reason=reason[:500],
+        facts=dict(facts or {}),
+    )
 
 
 def transition(
@@ -57,6 +64,10 @@ def transition(
     for name, value in {**changes, "state": to, "version": version + 1}.items():
         setattr(obj, name, value)
     record(
-        actor=actor, action=f"state.{to}", obj=cast(models.Model, obj), organisation_id=obj.audit_organisation_id, reason=reason,
+        actor=actor,
+        action=f"state.{to}",
+        obj=cast(models.Model, obj),
+        organisation_id=obj.audit_organisation_id,
+        reason=reason,
         facts={"from": source, "to": to, "version": version + 1},
-    )  # fmt: skip
+    )

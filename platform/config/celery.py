@@ -6,7 +6,7 @@ from celery import Celery
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.dev")
 
-from django.conf import settings  # noqa: E402 -- the settings module is named above
+from django.conf import settings
 
 app = Celery("helicase")
 app.conf.update(settings.CELERY)

@@ -20,7 +20,9 @@ def demo_is_not_production(app_configs: Sequence[AppConfig] | None, **_: Any) ->
 
 
 @register(Tags.database)
-def demo_people_only_in_demo(app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **_: Any) -> list[CheckMessage]:
+def demo_people_only_in_demo(
+    app_configs: Sequence[AppConfig] | None, databases: Sequence[str] | None = None, **_: Any
+) -> list[CheckMessage]:
     """A database with active demo people may only be used with DEMO=1."""
     if settings.DEMO or "default" not in (databases or ()):
         return []

@@ -34,7 +34,7 @@ class Item(models.Model):
     position = models.BigIntegerField(default=0)  # 1-based
     ref = models.TextField(blank=True)
     alt = models.TextField(blank=True)
-    name = models.CharField(max_length=255, blank=True)  # of a sequence
+    name = models.TextField(blank=True)  # of a sequence
     sequence = models.TextField(blank=True)
 
     class Meta:
@@ -84,7 +84,9 @@ class Run(models.Model):
     class Meta:
         constraints = [
             models.CheckConstraint(condition=Q(kind__in=RunKind.values), name="run_kind_known"),
-            models.CheckConstraint(condition=Q(items_done__lte=F("items_cut"), items_cut__lte=F("items_total")), name="run_counts_in_order"),
+            models.CheckConstraint(
+                condition=Q(items_done__lte=F("items_cut"), items_cut__lte=F("items_total")), name="run_counts_in_order"
+            ),
         ]
 
     @property
@@ -123,7 +125,9 @@ class Job(models.Model):
 
     class Meta:
         indexes = [
-            models.Index(fields=["deployment_name", "rank", "due_at", "id"], condition=Q(state="queued", attention=""), name="job_claim"),
+            models.Index(
+                fields=["deployment_name", "rank", "due_at", "id"], condition=Q(state="queued", attention=""), name="job_claim"
+            ),
             models.Index(fields=["lease_until"], condition=Q(state="running"), name="job_leases"),
         ]
         constraints = [
@@ -158,7 +162,9 @@ class Result(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["run", "item"], name="one_result_per_run_and_item"),
-            models.CheckConstraint(condition=Q(failure="", ll_alt__isnull=False) | (~Q(failure="") & Q(delta=None)), name="scored_or_failed"),
+            models.CheckConstraint(
+                condition=Q(failure="", ll_alt__isnull=False) | (~Q(failure="") & Q(delta=None)), name="scored_or_failed"
+            ),
         ]
 
 

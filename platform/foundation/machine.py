@@ -42,7 +42,7 @@ class Machine:
                 RETURN NEW;
             END $$;
             CREATE TRIGGER {name} BEFORE INSERT OR UPDATE ON {self.table} FOR EACH ROW EXECUTE FUNCTION {name}();
-        """  # noqa: S608 -- names and states come from this code base, never from a user
+        """
         return forward, f"DROP TRIGGER {name} ON {self.table}; DROP FUNCTION {name}();"
 
 

@@ -149,7 +149,7 @@ class Reason(StrEnum):
     ORDER_CONFLICT = "order.conflict", "Another order already stands for this upload or number, with other details."
     IDENTITY_MISMATCH = (
         "identity.mismatch",
-        "This record number is known with another name, birth date or sex. A person must settle who this is; nothing is scored until then.",
+        "This record number is known with another name, birth date or sex. A person must settle who this is before scoring.",
     )
     STAT_REASON_MISSING = "stat.reason-missing", "STAT was asked for without a reason. It runs as STAT; ask for the reason."
     RESULT_ITEM_FAILED = "result.item-failed", "At least one item could not be scored; its row says why."

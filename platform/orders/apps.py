@@ -4,3 +4,13 @@ from django.apps import AppConfig
 class OrdersConfig(AppConfig):
     name = "orders"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        """Listen to the engine queue; say how uploads are sent to be checked."""
+        from engine_queue import outcomes
+        from orders import progress, tasks, uploads
+        from outbox import services as outbox
+
+        outcomes.before_run(progress.lock_order)
+        outcomes.on_result(progress.apply)
+        outbox.handles(uploads.TOPIC, tasks.deliver)

@@ -124,19 +124,22 @@ class IntakeRecord(models.Model):
     alt_index = models.PositiveSmallIntegerField()
     outcome = models.CharField(max_length=12)  # accepted | parked | refused | not_carried | no_call
     code = models.CharField(max_length=60, blank=True)
-    reason = models.CharField(max_length=500, blank=True)
-    contig = models.CharField(max_length=255, blank=True)
+    reason = models.TextField(blank=True)
+    flags = ArrayField(models.CharField(max_length=60), default=list)  # said about an accepted item
+    contig = models.CharField(max_length=255, blank=True)  # the reference's name for it
+    submitted_contig = models.TextField(blank=True)  # the file's
     position = models.BigIntegerField(default=0)
     ref = models.TextField(blank=True)
     alt = models.TextField(blank=True)
     norm_position = models.BigIntegerField(default=0)
     norm_ref = models.TextField(blank=True)
     norm_alt = models.TextField(blank=True)
-    genotype = models.CharField(max_length=40, blank=True)
+    genotype = models.TextField(blank=True)
     zygosity = models.CharField(max_length=20, blank=True)
     phased = models.BooleanField(default=False)
-    filter = models.CharField(max_length=255, blank=True)
-    name = models.CharField(max_length=255, blank=True)
+    filter = models.TextField(blank=True)
+    name = models.TextField(blank=True)
+    length = models.PositiveIntegerField(default=0)  # bases of a sequence
     item = models.OneToOneField(Item, on_delete=models.CASCADE, null=True)
 
     class Meta:
@@ -183,14 +186,20 @@ class Order(models.Model):
     class Meta:
         constraints = [
             models.UniqueConstraint(
-                fields=["ordering_organisation", "placer_system", "placer_number"], condition=~Q(placer_number=""), name="one_order_per_placer_number"
+                fields=["ordering_organisation", "placer_system", "placer_number"],
+                condition=~Q(placer_number=""),
+                name="one_order_per_placer_number",
             ),
             models.CheckConstraint(condition=Q(priority__in=Priority.values), name="priority_known"),
-            models.CheckConstraint(condition=~Q(priority="stat") | ~Q(stat_reason="") | ~Q(attention=""), name="stat_has_reason_or_flag"),
+            models.CheckConstraint(
+                condition=~Q(priority="stat") | ~Q(stat_reason="") | ~Q(attention=""), name="stat_has_reason_or_flag"
+            ),
             models.CheckConstraint(condition=Q(items_done__lte=models.F("items_total")), name="order_counts_in_order"),
         ]
         indexes = [
-            models.Index(fields=["performing_laboratory", "priority", "report_due"], condition=Q(ended_at=None), name="order_worklist"),
+            models.Index(
+                fields=["performing_laboratory", "priority", "report_due"], condition=Q(ended_at=None), name="order_worklist"
+            ),
             models.Index(fields=["ordering_organisation", "-placed_at"], name="order_of_requester"),
         ]
 

@@ -43,8 +43,9 @@ def dispatch(*, limit: int = 100) -> int:
             message = (
                 Message.objects.select_for_update(skip_locked=True)
                 .filter(sent_at=None, not_before__lte=clock.now(), topic__in=_handlers)
-                .order_by("not_before", "id").first()
-            )  # fmt: skip
+                .order_by("not_before", "id")
+                .first()
+            )
             if message is None:
                 return sent
             sent += _hand_over(message)

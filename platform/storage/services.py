@@ -34,9 +34,11 @@ def put(*, chunks: Iterable[bytes], organisation_id: UUID, kind: str, name: str,
     finally:
         temporary.unlink(missing_ok=True)
     stored, _ = StoredFile.objects.get_or_create(
-        organisation_id=organisation_id, sha256=sha256, kind=kind,
+        organisation_id=organisation_id,
+        sha256=sha256,
+        kind=kind,
         defaults={"size": size, "name": name[:255], "created_at": clock.now()},
-    )  # fmt: skip
+    )
     return stored
 
 

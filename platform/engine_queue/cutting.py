@@ -1,0 +1,34 @@
+"""Cut a run into jobs, a few at a time: several workers share a run, and a restart repeats little."""
+
+from engine_queue.models import Job, Run
+from foundation import clock
+
+JOB_ITEMS = 25  # items of one job: some hundred milliseconds of engine time, so that progress is seen and little is repeated
+AHEAD = 16  # jobs cut when a run is placed; each one that starts lets another be cut
+
+
+def cut(run: Run, jobs: int) -> list[Job]:
+    """Cut the next `jobs` slices of a run; returns the new jobs (fewer, or none, when the run is used up).
+
+    The caller is in a transaction and holds the locks of the order and of the run, in that order.
+    """
+    now, made = clock.now(), []
+    for _ in range(jobs):
+        if run.items_cut >= run.items_total:
+            break
+        last = min(run.items_cut + JOB_ITEMS, run.items_total) - 1
+        made.append(
+            Job(
+                run=run,
+                organisation_id=run.organisation_id,
+                deployment_name=run.deployment_id,
+                first=run.items_cut,
+                last=last,
+                rank=run.rank,
+                due_at=run.due_at,
+                created_at=now,
+            )
+        )
+        run.items_cut = last + 1
+    run.save(update_fields=["items_cut"])
+    return Job.objects.bulk_create(made)

@@ -1,0 +1,140 @@
+"""Check an upload: the platform job behind the verdict on the order form."""
+
+import time
+from collections.abc import Iterator
+from datetime import timedelta
+from itertools import islice
+from uuid import UUID
+
+import structlog
+from django.db import transaction
+
+from audit import services as audit
+from engine_queue.models import ItemSet
+from foundation import clock
+from foundation.actor import process
+from orders import intake as checker
+from orders import staging, uploads
+from orders.machines import INTAKE
+from orders.models import Intake
+from orders.references import view
+from outbox import services as outbox
+from storage.services import path_of
+
+log = structlog.get_logger(__name__)
+
+BATCH = 2_000  # verdicts staged at a time
+STALLED = timedelta(minutes=2)  # without progress: the checking worker is gone
+ACTOR = process("intake check")
+LIMITS = checker.Limits()
+
+
+def check_intake(pk: UUID) -> None:
+    """Check one waiting upload to its verdict. Does nothing when it is not waiting (a message came twice)."""
+    intake = _take(pk)
+    if intake is None:
+        return
+    path = path_of(intake.file.sha256)
+    check = checker.check(
+        path,
+        filename=intake.filename,
+        reference=view(intake.test_version.reference),
+        sample=intake.sample or None,
+        accept=frozenset(checker.Kind(kind) for kind in intake.test_version.accepts),
+        limits=LIMITS,
+        progress=_Reporter(intake),
+    )
+    verdicts = iter(check)
+    first = list(islice(verdicts, BATCH))
+    stage = staging.begin(intake, path, kind=check.kind or checker.Kind.VCF, limits=LIMITS)
+    for batch in _batches(first, verdicts):
+        stage.write(batch)
+    _settle(intake, check.summary, stage.items)
+
+
+def recover() -> int:
+    """Give back uploads whose check has stopped moving; returns how many."""
+    stalled = Intake.objects.filter(state="checking", claimed_at__lt=clock.now() - STALLED)
+    for intake in stalled:
+        with transaction.atomic():
+            audit.transition(INTAKE, intake, to="waiting", actor=ACTOR, reason="intake.worker-lost")
+            outbox.post(topic=uploads.TOPIC, payload={"intake": str(intake.pk)}, organisation_id=intake.ordering_organisation_id)
+        log.warning("intake.recovered", intake=str(intake.pk))
+    return len(stalled)
+
+
+def _take(pk: UUID) -> Intake | None:
+    with transaction.atomic():
+        rows = Intake.objects.select_for_update(of=("self",), skip_locked=True).select_related(
+            "test_version__reference", "file", "item_set"
+        )
+        intake = rows.filter(pk=pk, state="waiting").first()
+        if intake is not None:
+            audit.transition(INTAKE, intake, to="checking", actor=ACTOR, claimed_at=clock.now(), progress=0)
+    return intake
+
+
+def _batches(first: list[checker.Verdict], rest: Iterator[checker.Verdict]) -> Iterator[list[checker.Verdict]]:
+    batch = first
+    while batch:
+        yield batch
+        batch = list(islice(rest, BATCH))
+
+
+def _settle(intake: Intake, verdict: checker.FileVerdict, items: int) -> None:
+    usable = verdict.state is not checker.State.REFUSED and items > 0
+    with transaction.atomic():
+        if usable:
+            ItemSet.objects.filter(pk=intake.item_set_id).update(count=items, frozen_at=clock.now())
+        else:
+            staging.drop_items(intake)
+        audit.transition(
+            INTAKE,
+            intake,
+            to="ready" if usable else "refused",
+            actor=ACTOR,
+            checked_at=clock.now(),
+            progress=1,
+            kind=verdict.kind or "",
+            samples=list(verdict.samples),
+            sample=verdict.sample or intake.sample,
+            records=verdict.records,
+            counts={str(outcome): number for outcome, number in verdict.counts.items()},
+            problems=_problems(verdict),
+            facts=_facts(verdict),
+        )
+
+
+def _problems(verdict: checker.FileVerdict) -> list[dict[str, object]]:
+    return [{"code": str(p.code), "line": p.line, "reason": p.reason, "fatal": p.fatal, "lines": p.lines} for p in verdict.problems]
+
+
+def _facts(verdict: checker.FileVerdict) -> dict[str, object]:
+    build = verdict.build
+    return {
+        "compression": verdict.compression,
+        "items": verdict.items,
+        "lines": verdict.lines,
+        "bytes": verdict.bytes_of_text,
+        "codes": {str(code): number for code, number in verdict.codes.items()},
+        "build": {
+            "lengths_matched": list(build.lengths_matched)[:50],
+            "lengths_contradicting": list(build.lengths_contradicting)[:50],
+            "ref_checked": build.ref_checked,
+            "ref_matched": build.ref_matched,
+        },
+    }
+
+
+class _Reporter:
+    """Writes the share of bytes read, twice a second at most; it also shows that the check is alive."""
+
+    def __init__(self, intake: Intake) -> None:
+        self._pk, self._next = intake.pk, 0.0
+
+    def __call__(self, progress: checker.Progress) -> None:
+        if time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + 0.5
+        share = progress.bytes_read / progress.bytes_total if progress.bytes_total else 1.0
+        Intake.objects.filter(pk=self._pk, state="checking").update(progress=share, claimed_at=clock.now())

@@ -1,0 +1,68 @@
+"""What an order does with the facts that come up from the engine queue, inside their transaction."""
+
+from typing import TYPE_CHECKING
+
+from audit import services as audit
+from engine_queue.models import Run
+from foundation import clock
+from foundation.actor import process
+from foundation.reasons import Reason
+from orders import hints
+from orders.machines import ORDER
+from orders.models import Order
+
+if TYPE_CHECKING:
+    from engine_queue.outcomes import Fact
+
+
+def lock_order(run: Run) -> int | None:
+    """Lock the run's order, first of all locks; returns the version that this transaction's results will carry."""
+    if run.order_id is None:
+        return None
+    return Order.objects.select_for_update().get(pk=run.order_id).version + 1
+
+
+def apply(fact: "Fact") -> None:
+    """Move the order along: started, results in, all scored, or a person is needed."""
+    if fact.run.order_id is None:
+        return
+    order = Order.objects.get(pk=fact.run.order_id)
+    if order.state not in Order.OPEN:
+        return
+    _STEPS[fact.kind](order, fact)
+    hints.changed(order)
+
+
+def _started(order: Order, fact: "Fact") -> None:
+    if order.state == "accepted":
+        audit.transition(ORDER, order, to="in_analysis", actor=process(fact.worker), started_at=clock.now())
+
+
+def _results(order: Order, fact: "Fact") -> None:
+    order.items_done += len(fact.results)
+    order.version += 1
+    changes = ["items_done", "version"]
+    if not order.attention and any(result.failure for result in fact.results):
+        order.attention = str(Reason.RESULT_ITEM_FAILED)
+        changes.append("attention")
+    order.save(update_fields=changes)
+
+
+def _scored(order: Order, fact: "Fact") -> None:
+    audit.transition(ORDER, order, to="awaiting_review", actor=process(fact.worker), scored_at=clock.now())
+
+
+def _attention(order: Order, fact: "Fact") -> None:
+    order.attention = fact.reason
+    order.version += 1
+    order.save(update_fields=["attention", "version"])
+    audit.record(
+        actor=process(fact.worker),
+        action="order.attention",
+        obj=order,
+        organisation_id=order.performing_laboratory_id,
+        reason=fact.reason,
+    )
+
+
+_STEPS = {"started": _started, "results": _results, "scored": _scored, "attention": _attention}

@@ -1,0 +1,193 @@
+"""Place and cancel orders. Each function is one transaction; what leaves the database leaves after the commit."""
+
+import hashlib
+import json
+import secrets
+from dataclasses import asdict
+from datetime import timedelta
+
+from django.db import transaction
+
+from accounts.roles import Verb
+from accounts.services import require
+from audit import services as audit
+from engine_queue import cancelling, cutting, tickets
+from engine_queue.models import Run, RunKind
+from foundation import clock
+from foundation.actor import Actor
+from foundation.errors import Refused
+from foundation.reasons import Reason
+from orders import hints
+from orders.accession import next_accession
+from orders.errors import InvalidOrder, OrderConflict
+from orders.identity import identify
+from orders.machines import ORDER
+from orders.models import Intake, Order, Specimen
+from orders.requests import OrderRequest
+from orders.validation import validate
+from registry.priority import PRIORITY_RANK, Priority
+
+
+def place(*, actor: Actor, request: OrderRequest) -> Order:
+    """Turn a ready intake into an order, its run, its first jobs and its events: all or nothing.
+
+    Asking twice for the same thing gives the same order. Raises `NotPermitted`, `InvalidOrder` (field by field) or
+    `OrderConflict`. A STAT order without a reason is still STAT, and flagged; an identity that does not match is
+    parked before anything is scored.
+    """
+    require(actor, Verb.PLACE, request.ordering_organisation_id)
+    with transaction.atomic():
+        intake = _intake(actor, request)
+        digest = content_hash(request, intake)
+        existing = _existing(request, intake, digest)
+        if existing is not None:
+            return existing
+        validate(request, actor=actor, intake=intake)
+        order, settled = _create(actor, request, intake, digest)
+        if settled:
+            accept(order=order, actor=actor)
+        hints.changed(order)
+        return order
+
+
+def accept(*, order: Order, actor: Actor) -> Run:
+    """Pin the order, start its clocks, make its clinical run and send the tickets."""
+    now, test = clock.now(), order.test_version
+    to_result, to_report = test.sla_minutes[order.priority]
+    audit.transition(
+        ORDER,
+        order,
+        to="accepted",
+        actor=actor,
+        accepted_at=now,
+        result_due=now + timedelta(minutes=to_result),
+        report_due=now + timedelta(minutes=to_report),
+    )
+    item_set = order.intake.item_set
+    if item_set is None:
+        raise Refused("The file has not been checked and found usable.", code="order.invalid")
+    run = Run.objects.create(
+        organisation_id=order.performing_laboratory_id,
+        order_id=order.pk,
+        kind=RunKind.CLINICAL,
+        item_set=item_set,
+        test_version=test,
+        model_version=test.deployment.model_version,
+        deployment=test.deployment,
+        precision=test.deployment.precision,
+        protocol=test.protocol,
+        reference_digest=order.intake.reference_digest,
+        seed=secrets.randbits(63),
+        rank=PRIORITY_RANK[order.priority],
+        due_at=now + timedelta(minutes=to_result),
+        items_total=order.items_total,
+        created_at=now,
+    )
+    audit.record(actor=actor, action="run.created", obj=run, organisation_id=run.organisation_id, facts={"order": str(order.pk)})
+    tickets.send_on_commit(cutting.cut(run, cutting.AHEAD))
+    return run
+
+
+def cancel(*, actor: Actor, order: Order, reason: str, expected_version: int) -> None:
+    """Cancel an order that has not been reported; queued and running work stops. A reason is required."""
+    require(actor, Verb.CANCEL, order.ordering_organisation_id, order.performing_laboratory_id)
+    if not reason.strip():
+        raise InvalidOrder({"reason": ["Say why the order is cancelled."]})
+    with transaction.atomic():
+        locked = Order.objects.select_for_update().get(pk=order.pk)
+        audit.transition(
+            ORDER,
+            locked,
+            to="cancelled",
+            actor=actor,
+            reason=reason.strip(),
+            expected_version=expected_version,
+            ended_at=clock.now(),
+        )
+        for run in Run.objects.filter(order_id=order.pk).exclude(state__in=["scored", "cancelled"]).order_by("created_at"):
+            cancelling.cancel_run(run, actor=actor, reason=reason.strip())
+        hints.changed(locked)
+
+
+def content_hash(request: OrderRequest, intake: Intake) -> str:
+    """SHA-256 over everything the requester said, file included: the same hash is the same order."""
+    said = {
+        **asdict(request),
+        "intake_id": None,
+        "file": intake.file.sha256,
+        "sample": intake.sample,
+        "test": str(intake.test_version_id),
+    }
+    return hashlib.sha256(json.dumps(said, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def _intake(actor: Actor, request: OrderRequest) -> Intake:
+    reachable = Intake.objects.for_actor(actor)
+    intake = (
+        reachable.select_for_update(of=("self",))
+        .select_related("test_version__reference", "file")
+        .filter(pk=request.intake_id)
+        .first()
+    )
+    if intake is None:
+        raise InvalidOrder({"intake": ["This upload does not exist."]})
+    return intake
+
+
+def _existing(request: OrderRequest, intake: Intake, digest: str) -> Order | None:
+    same = Order.objects.filter(intake=intake).first()
+    if same is None and request.placer_number:
+        same = Order.objects.filter(
+            ordering_organisation_id=request.ordering_organisation_id,
+            placer_system=request.placer_system,
+            placer_number=request.placer_number,
+        ).first()
+    if same is not None and same.content_hash != digest:
+        raise OrderConflict(
+            f"Order {same.accession} already stands for this upload or number, with other details.", code="order.conflict"
+        )
+    return same
+
+
+def _create(actor: Actor, request: OrderRequest, intake: Intake, digest: str) -> tuple[Order, bool]:
+    now, organisation_id = clock.now(), request.ordering_organisation_id
+    patient, settled = identify(request.patient, organisation_id=organisation_id)
+    said = request.specimen
+    specimen = Specimen.objects.create(
+        organisation_id=organisation_id,
+        patient=patient,
+        identifier=said.identifier.strip(),
+        type=said.type.strip(),
+        source=said.source.strip(),
+        collected_at=said.collected_at,
+    )
+    attention = "" if settled else str(Reason.IDENTITY_MISMATCH)
+    if request.priority == Priority.STAT and not request.stat_reason.strip():
+        attention = attention or str(Reason.STAT_REASON_MISSING)
+    order = Order.objects.create(
+        accession=next_accession(),
+        ordering_organisation_id=organisation_id,
+        performing_laboratory_id=intake.performing_laboratory_id,
+        placer_system=request.placer_system,
+        placer_number=request.placer_number,
+        content_hash=digest,
+        patient=patient,
+        specimen=specimen,
+        test_version=intake.test_version,
+        intake=intake,
+        priority=request.priority,
+        stat_reason=request.stat_reason.strip(),
+        indication=request.indication.strip(),
+        attention=attention,
+        items_total=intake.counts["accepted"],
+        placed_by_id=actor.id,
+        placed_at=now,
+    )
+    audit.record(
+        actor=actor,
+        action="order.placed",
+        obj=order,
+        organisation_id=order.performing_laboratory_id,
+        facts={"priority": order.priority, "items": order.items_total, "intake": str(intake.pk), "attention": attention},
+    )
+    return order, settled

@@ -1,0 +1,148 @@
+"""Stage verdicts and items by COPY, batch by batch, so that a large file needs no large memory."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from django.db import connection, transaction
+
+from engine_queue.models import Item, ItemSet
+from orders.intake import Kind, Limits, Outcome, Verdict, read_sequences
+from orders.models import Intake, IntakeRecord
+
+_ITEM = ("id", "item_set_id", "ordinal", "contig", "position", "ref", "alt", "name", "sequence")
+_RECORD = (
+    "intake_id",
+    "line",
+    "alt_index",
+    "outcome",
+    "code",
+    "reason",
+    "flags",
+    "contig",
+    "submitted_contig",
+    "position",
+    "ref",
+    "alt",
+    "norm_position",
+    "norm_ref",
+    "norm_alt",
+    "genotype",
+    "zygosity",
+    "phased",
+    "filter",
+    "name",
+    "length",
+    "item_id",
+)
+
+
+class Bases:
+    """Reads the bases of a file's sequences again, front to back, as accepted verdicts come by."""
+
+    def __init__(self, path: Path, limits: Limits) -> None:
+        self._wanted: list[Verdict] = []
+        self._found = read_sequences(path, self._asked(), limits=limits)
+
+    def of(self, verdict: Verdict) -> str:
+        """The bases of one verdict; ask in the order of the file."""
+        self._wanted.append(verdict)
+        return next(self._found)[1]
+
+    def _asked(self) -> Iterator[Verdict]:
+        while self._wanted:
+            yield self._wanted.pop()
+
+
+@dataclass
+class Stage:
+    """Where the rows of one check go."""
+
+    intake: Intake
+    item_set: ItemSet
+    bases: Bases
+    items: int = 0
+
+    def write(self, verdicts: Sequence[Verdict]) -> None:
+        """COPY one batch: an item for each accepted verdict, a record for each verdict."""
+        accepted = [v for v in verdicts if v.outcome is Outcome.ACCEPTED]
+        with transaction.atomic():
+            ids = dict(zip(map(id, accepted), _item_ids(len(accepted)), strict=True))
+            _copy("engine_queue_item", _ITEM, (self._item(v, ids[id(v)], self.items + n) for n, v in enumerate(accepted)))
+            _copy("orders_intakerecord", _RECORD, (self._record(v, ids.get(id(v))) for v in verdicts))
+        self.items += len(accepted)
+
+    def _item(self, v: Verdict, pk: int, ordinal: int) -> tuple[Any, ...]:
+        sequence = "" if self.item_set.kind == "variant" else self.bases.of(v)
+        return (pk, self.item_set.pk, ordinal, v.contig, v.position, v.ref, v.alt, v.name, sequence)
+
+    def _record(self, v: Verdict, item_id: int | None) -> tuple[Any, ...]:
+        return (
+            self.intake.pk,
+            v.line,
+            v.alt_index,
+            str(v.outcome),
+            str(v.code or ""),
+            v.reason,
+            [str(f) for f in v.flags],
+            v.contig,
+            v.submitted_contig,
+            v.position,
+            v.ref,
+            v.alt,
+            v.norm_position,
+            v.norm_ref,
+            v.norm_alt,
+            v.genotype,
+            str(v.zygosity),
+            v.phased,
+            v.filter,
+            v.name,
+            v.sequence_length,
+            item_id,
+        )
+
+
+def begin(intake: Intake, path: Path, *, kind: Kind, limits: Limits) -> Stage:
+    """A fresh stage for one check; what an interrupted one left is taken away."""
+    clear(intake)
+    item_set = ItemSet.objects.create(
+        organisation_id=intake.performing_laboratory_id,
+        kind="variant" if kind is Kind.VCF else "sequence",
+        reference=intake.test_version.reference if kind is Kind.VCF else None,
+    )
+    intake.item_set = item_set
+    intake.save(update_fields=["item_set"])
+    return Stage(intake, item_set, Bases(path, limits))
+
+
+def clear(intake: Intake) -> None:
+    """Take away everything staged for an intake that nothing was ordered on."""
+    with transaction.atomic():
+        IntakeRecord.objects.filter(intake=intake).delete()
+        drop_items(intake)
+
+
+def drop_items(intake: Intake) -> None:
+    """Take away the items of a refused file; its verdicts stay to be read."""
+    item_set = intake.item_set
+    if item_set is None:
+        return
+    IntakeRecord.objects.filter(intake=intake).update(item=None)
+    intake.item_set = None
+    intake.save(update_fields=["item_set"])
+    Item.objects.filter(item_set=item_set).delete()
+    item_set.delete()
+
+
+def _item_ids(count: int) -> list[int]:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT nextval('engine_queue_item_id_seq') FROM generate_series(1, %s)", [count])
+        return [row[0] for row in cursor.fetchall()]
+
+
+def _copy(table: str, columns: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> None:
+    with connection.cursor() as cursor, cursor.cursor.copy(f"COPY {table} ({', '.join(columns)}) FROM STDIN") as copy:  # type: ignore[attr-defined]
+        for row in rows:
+            copy.write_row(row)

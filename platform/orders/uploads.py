@@ -1,0 +1,71 @@
+"""Take in a file: store it, and have a platform job check it before anything is ordered on it."""
+
+from collections.abc import Iterable
+from uuid import UUID
+
+from django.conf import settings
+from django.db import transaction
+
+from accounts.roles import Verb
+from accounts.services import require
+from audit import services as audit
+from foundation import clock
+from foundation.actor import Actor
+from foundation.errors import Refused
+from orders.models import Intake
+from outbox import services as outbox
+from registry.models import TestVersion
+from storage import services as storage
+from storage.models import StoredFile
+
+TOPIC = "intake.check"
+
+
+def start_intake(
+    *,
+    actor: Actor,
+    test_version: TestVersion,
+    ordering_organisation_id: UUID,
+    chunks: Iterable[bytes],
+    filename: str,
+    sample: str = "",
+) -> Intake:
+    """Store the bytes and ask for their check. Raises `NotPermitted`, or `TooLarge` (nothing is kept then)."""
+    require(actor, Verb.PLACE, ordering_organisation_id)
+    name = filename.replace("\\", "/").rsplit("/", 1)[-1][:255] or "pasted.txt"
+    stored = storage.put(
+        chunks=chunks, organisation_id=ordering_organisation_id, kind="upload", name=name, limit=settings.UPLOAD_LIMIT
+    )
+    return _ask(actor, test_version, ordering_organisation_id, stored, name, sample)
+
+
+def choose_sample(*, actor: Actor, intake: Intake, sample: str) -> Intake:
+    """Check the same file again for one of its samples: a new intake, the old one stays as it was."""
+    require(actor, Verb.PLACE, intake.ordering_organisation_id)
+    if sample not in intake.samples:
+        raise Refused(f"The file has no sample named {sample}.", code="vcf.sample-unknown")
+    return _ask(actor, intake.test_version, intake.ordering_organisation_id, intake.file, intake.filename, sample)
+
+
+def _ask(actor: Actor, test: TestVersion, organisation_id: UUID, stored: StoredFile, name: str, sample: str) -> Intake:
+    with transaction.atomic():
+        intake = Intake.objects.create(
+            ordering_organisation_id=organisation_id,
+            performing_laboratory_id=test.definition.laboratory_id,
+            test_version=test,
+            reference_digest=test.reference.digest,
+            file=stored,
+            filename=name,
+            sample=sample,
+            created_by_id=actor.id,
+            created_at=clock.now(),
+        )
+        audit.record(
+            actor=actor,
+            action="intake.received",
+            obj=intake,
+            organisation_id=intake.performing_laboratory_id,
+            facts={"file": stored.sha256, "bytes": stored.size},
+        )
+        outbox.post(topic=TOPIC, payload={"intake": str(intake.pk)}, organisation_id=organisation_id)
+    return intake
