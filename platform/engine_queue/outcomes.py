@@ -1,45 +1,59 @@
-"""Facts go up: upper parts register plain functions, called in order inside the transaction that makes the fact true."""
+"""Facts go up in one way only: upper parts register plain functions here, called inside the fact's own transaction.
+
+Two ordered lists. `before_run` functions lock what stands above a run, first of all locks in every writing transaction
+(lock order: order → run → job → result → drift → audit, outbox). `on_result` functions hear what happened.
+"""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from engine_queue.models import Job, Result, Run
 
+Kind = Literal["started", "results", "scored", "attention"]
+
 
 @dataclass(frozen=True)
 class Fact:
-    """Something the engine queue has just made true about a run."""
+    """Something that is true once the transaction commits. The last results of a run are two facts: results, scored."""
 
-    kind: Literal["started", "results", "scored", "attention"]
+    kind: Kind
     run: Run
     job: Job | None = None
-    results: Sequence[Result] = field(default_factory=tuple)
-    worker: str = ""
-    reason: str = ""  # reason code, for `attention`
+    results: Sequence[Result] = ()
+    worker: str = ""  # printed name of the process that says so
+    reason: str = ""  # code, for `attention`
 
 
-_before: list[Callable[[Run], int | None]] = []
-_listeners: list[Callable[[Fact], None]] = []
+BeforeRun = Callable[[Run], int | None]
+OnResult = Callable[[Fact], None]
+
+_before: list[BeforeRun] = []
+_listeners: list[OnResult] = []
 
 
-def before_run(fn: Callable[[Run], int | None]) -> None:
-    """Register what must be locked before the run; it may return the version that the results will carry."""
-    _before.append(fn)
+def before_run(function: BeforeRun) -> None:
+    """Register a function that locks the owner of a run and says which version this transaction's results will carry."""
+    _before.append(function)
 
 
-def on_result(fn: Callable[[Fact], None]) -> None:
-    """Register a listener; listeners are called in the order of their registration."""
-    _listeners.append(fn)
+def on_result(function: OnResult) -> None:
+    """Register a function that hears every fact, in the order of registration. What it raises undoes the fact."""
+    _listeners.append(function)
 
 
-def lock_before(run: Run) -> int | None:
-    """Take the locks that stand above the run; the version for its results, or None where nobody gave one."""
-    versions = [fn(run) for fn in _before]
-    return next((version for version in versions if version is not None), None)
+def registered() -> tuple[list[BeforeRun], list[OnResult]]:
+    """Who is registered, in order."""
+    return list(_before), list(_listeners)
 
 
-def tell(fact: Fact) -> None:
-    """Call every listener, in order, inside the caller's transaction."""
-    for listener in _listeners:
-        listener(fact)
+def lock(run: Run) -> int | None:
+    """Take the locks above a run; the version that results of this transaction carry, or None where nothing stands above."""
+    versions = [version for function in _before if (version := function(run)) is not None]
+    return versions[0] if versions else None
+
+
+def report(fact: Fact) -> None:
+    """Tell everybody, inside the caller's transaction."""
+    for function in _listeners:
+        function(fact)
