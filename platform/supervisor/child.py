@@ -16,6 +16,7 @@ from pathlib import Path
 from supervisor.identity import Identity
 
 PR_SET_PDEATHSIG = 1
+LONGEST_LOG = 20_000_000  # bytes; looked at when a process starts, one older log is kept
 # loaded here and not in the child: between fork and exec nothing may be imported
 _LIBC = ctypes.CDLL(None, use_errno=True)
 
@@ -33,19 +34,21 @@ class Child:
     stop_signal: signal.Signals = signal.SIGTERM
     orphan_signal: signal.Signals = signal.SIGKILL  # what the kernel sends when the supervisor is gone
     keep_open: tuple[int, ...] = ()  # file descriptors that the child inherits
+    show: bool = False  # standard output goes to our terminal: for what must not lie in a log
     standard_input: str = ""  # for a secret that must not stand in the process list
     process: subprocess.Popen[bytes] | None = field(default=None, init=False)
 
     def start(self) -> None:
         """Start the process; call it from the main thread, since the leash hangs on the thread that forked."""
         self.log.parent.mkdir(parents=True, exist_ok=True)
+        _keep_short(self.log)
         leash = partial(_die_with_parent, int(self.orphan_signal), os.getpid())
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(  # noqa: S603 - commands are ours
                 list(self.command),
                 stdin=subprocess.PIPE if self.standard_input else subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
+                stdout=None if self.show else log,
+                stderr=log,
                 cwd=self.folder,
                 env=None if self.environment is None else dict(self.environment),
                 start_new_session=True,
@@ -56,6 +59,14 @@ class Child:
         if self.standard_input and self.process.stdin:
             self.process.stdin.write(self.standard_input.encode())
             self.process.stdin.close()
+
+    def run_to_end(self) -> int:
+        """Start and wait; when something interrupts the wait, the process does not outlive it."""
+        self.start()
+        try:
+            return self.process.wait() if self.process else 0
+        finally:
+            self.kill()
 
     @property
     def running(self) -> bool:
@@ -109,6 +120,11 @@ def wait_until_gone(children: Sequence[Child], *, within_s: float) -> None:
     deadline = time.monotonic() + within_s
     for child in children:
         child.wait_or_kill(within_s=deadline - time.monotonic())
+
+
+def _keep_short(log: Path) -> None:
+    if log.exists() and log.stat().st_size > LONGEST_LOG:
+        log.replace(log.with_name(f"{log.name}.1"))
 
 
 def _die_with_parent(signal_number: int, parent: int) -> None:

@@ -65,7 +65,7 @@ class Postgres:
         """Where the superuser connects."""
         return f"postgres://{SUPERUSER}:{self.password}@{LOCALHOST}:{self.reservation.port}/{database}"
 
-    def start(self) -> None:
+    def start(self) -> Child:
         """Create the cluster on the first start, then start it and wait until it takes connections."""
         home = reachable_folder(self.folder, self.identity)
         binaries = postgres_binaries(self.identity)
@@ -90,6 +90,7 @@ class Postgres:
             orphan_signal=signal.SIGINT,
         )
         self._start_and_wait(self.child)
+        return self.child
 
     def stop(self) -> None:
         if self.child is not None:

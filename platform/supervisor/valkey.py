@@ -34,7 +34,7 @@ class Valkey:
     def url(self) -> str:
         return f"redis://:{self.password}@{LOCALHOST}:{self.reservation.port}/0"
 
-    def start(self) -> None:
+    def start(self) -> Child:
         """Start the server and wait until it answers with its data loaded."""
         home = reachable_folder(self.folder, self.identity)
         self.identity.own(home, mode=0o700)
@@ -51,6 +51,7 @@ class Valkey:
         )
         self.child.start()
         self._wait(self.child)
+        return self.child
 
     def stop(self) -> None:
         if self.child is not None:

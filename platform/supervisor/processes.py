@@ -1,0 +1,96 @@
+"""The processes of the platform: their commands and their environment."""
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from supervisor.checkout import Checkout
+from supervisor.child import Child
+from supervisor.errors import ProcessError
+from supervisor.services import RunningServices
+from supervisor.watch import Watched
+
+DEPLOYMENT = "ecoli-orf-6l-fp32"
+# relative, with the repository as working folder: the path of a checkout may hold a colon, which would split this list
+PYTHON_PATH = "platform:."
+STOP_TIMEOUT_S = 5.0
+
+
+@dataclass(frozen=True)
+class Platform:
+    """How to start one command of this checkout."""
+
+    checkout: Checkout
+    environment: Mapping[str, str]
+
+    def child(self, name: str, *command: str, keep_open: tuple[int, ...] = ()) -> Child:
+        return Child(
+            name=name,
+            command=[sys.executable, *command],
+            log=self.checkout.log(name),
+            folder=self.checkout.root,
+            environment=self.environment,
+            keep_open=keep_open,
+        )
+
+    def web(self, listener: int) -> Watched:
+        """uvicorn on a socket that is already listening: the port cannot be lost, and a restart refuses nobody."""
+        command = ("-m", "uvicorn", "config.asgi:application", "--fd", str(listener), "--timeout-graceful-shutdown", "3")
+        return self._watched("web", *command, keep_open=(listener,))
+
+    def workers(self) -> list[Watched]:
+        return [
+            self._watched("engine-1", "manage.py", "engine_worker", "--name", "engine-1", "--deployment", DEPLOYMENT),
+            self._watched("platform-1", "manage.py", "platform_worker", "--name", "platform-1"),
+            self._watched("beat", "manage.py", "beat"),
+        ]
+
+    def run_once(self, name: str, *, extra: Mapping[str, str] | None = None, show: bool = False) -> None:
+        """Run one management command to its end; `show` gives it our terminal, for what must not lie in a log."""
+        child = self.child(name, "manage.py", name)
+        child.environment = {**self.environment, **(extra or {})}
+        child.show = show
+        code = child.run_to_end()
+        if code:
+            raise ProcessError(f"manage.py {name} failed with {child.exit_status}; the end of {child.log}:\n{child.last_lines()}")
+
+    def _watched(self, name: str, *command: str, keep_open: tuple[int, ...] = ()) -> Watched:
+        def start() -> Child:
+            child = self.child(name, *command, keep_open=keep_open)
+            child.start()
+            return child
+
+        return Watched(name=name, start=start)
+
+
+def process_environment(
+    environ: Mapping[str, str], *, checkout: Checkout, services: RunningServices, key: str, address: str
+) -> dict[str, str]:
+    """What every process gets; what the person set wins where it is a choice, never where it is an address of ours."""
+    chosen = {
+        "DJANGO_SETTINGS_MODULE": "config.settings.dev",
+        "SECRET_KEY": key,
+        "ALLOWED_HOSTS": "127.0.0.1,localhost",
+        "PUBLIC_URL": address,
+        "DEMO": "0",
+        "DATA_DIR": str(checkout.run / "data"),
+        "MODELS_DIR": str(checkout.root / "models"),
+        "LOG_LEVEL": "INFO",
+        "OMP_WAIT_POLICY": "PASSIVE",  # idle compute threads must not spin on the cores that the web needs
+    }
+    fixed = {
+        "DATABASE_URL": services.database.app,
+        "REDIS_URL": services.redis_url,
+        "PYTHONPATH": PYTHON_PATH,
+        "PYTHONUNBUFFERED": "1",
+    }
+    inherited = {name: value for name, value in environ.items() if name != "DATABASE_OWNER_URL"}
+    return chosen | inherited | fixed
+
+
+def manage(checkout: Checkout, arguments: list[str]) -> None:
+    """Become `manage.py …` with the environment of the running processes."""
+    os.chdir(checkout.root)
+    os.execve(sys.executable, [sys.executable, "manage.py", *arguments], os.environ | checkout.load_environment())  # noqa: S606
+
