@@ -50,6 +50,8 @@ class Services:
         if self.started:
             self.postgres.stop()
             self.valkey.stop()
+        for server in (self.postgres, self.valkey):
+            server.reservation.close()
         self.held.close()
         shutil.rmtree(self.folder, ignore_errors=True)
 
