@@ -40,7 +40,7 @@ class Reason(StrEnum):
     FILE_LINE_TOO_LONG = "file.line-too-long", "The line is longer than {limit} bytes, the most that is accepted."
     FILE_OLD_LINE_ENDS = "file.old-line-ends", "Lines end with a lone carriage return (old Macintosh); save with Unix line ends."
     FILE_TOO_MANY_ITEMS = "file.too-many-items", "The file holds more than {limit} items, the most that is accepted in one order."
-    FILE_NOTHING_TO_SCORE = "file.nothing-to-score", "Nothing in the file can be scored: {counts}."
+    FILE_NOTHING_TO_SCORE = "file.nothing-to-score", "Nothing in the file can be scored: {counts}"
     FILE_NO_REFERENCE = "file.no-reference", "A VCF can only be checked against a reference; none was chosen."
 
     # The whole file: said, not refused.

@@ -14,7 +14,6 @@ from orders.intake.lines import Lines
 from orders.intake.normalise import normalised
 from orders.intake.reading import Source
 from orders.intake.reference import ReferenceView
-from orders.intake.shown import shown
 from orders.intake.sniff import first_bytes, kind_of, note_name
 from orders.intake.vcf_header import read_header
 from orders.intake.vcf_records import Records
@@ -46,6 +45,7 @@ class Check:
         self._source = Source(path, limits=limits, on_chunk=self._report)
         self._counts: Counter[Outcome] = Counter(dict.fromkeys(Outcome, 0))
         self._codes: Counter[Reason] = Counter()
+        self._first_exception: Verdict | None = None
         self._refusal: Problem | None = None
         self._finished = False
 
@@ -56,6 +56,7 @@ class Check:
             for verdict in self._verdicts():
                 self._counts[verdict.outcome] += 1
                 self._codes.update(verdict.flags if verdict.code is None else (verdict.code,))
+                self._first_exception = self._first_exception or (verdict if verdict.code else None)
                 yield verdict
             self._require_something()
         except FileRefused as refused:
@@ -120,9 +121,12 @@ class Check:
         return normalised(records.verdicts(source), reference=self._reference, limits=self._tally.limits)
 
     def _require_something(self) -> None:
-        if not self._counts[Outcome.ACCEPTED]:
-            words = ", ".join(f"{count} {outcome.replace('_', ' ')}" for outcome, count in self._counts.items() if count)
-            raise FileRefused(Reason.FILE_NOTHING_TO_SCORE, counts=shown(words or "it holds no item"))
+        if self._counts[Outcome.ACCEPTED]:
+            return
+        counts = ", ".join(f"{count} {outcome.replace('_', ' ')}" for outcome, count in self._counts.items() if count)
+        first = self._first_exception
+        words = f"{counts}. Line {first.line}: {first.reason}" if first else "it holds no sequence."
+        raise FileRefused(Reason.FILE_NOTHING_TO_SCORE, at_line=first.line if first else None, counts=words)
 
     def _state(self) -> State:
         if self._refusal is not None:

@@ -115,7 +115,6 @@ class Records:
         if not digits.isdigit() or len(digits) > LONGEST_POSITION or int(digits) < 1:
             raise _Fault(Reason.VCF_POSITION, position=shown(digits))
         record.contig, record.position = contig, int(digits)
-        self._note_order(record)
 
     def _note_order(self, record: _Record) -> None:
         contig, position = self._last
@@ -135,6 +134,7 @@ class Records:
         if fault:
             raise _Fault(fault, ref=shown(record.columns[3]))
         record.ref = ref
+        self._note_order(record)
         found = self._reference.fetch(record.contig, record.position - 1, last)
         agrees = alleles.agrees(ref.decode("ascii"), found)
         if ref.strip(b"N"):
