@@ -1,0 +1,45 @@
+"""Settings of one engine, checked once and frozen."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.errors import ConfigRefused
+
+Mode = Literal["continuous", "static"]
+Isa = Literal["auto", "avx2", "avx512"]
+_TILE = 64  # keys of an attention tile; kernels.plan.TILE, repeated because settings must not import torch
+
+
+@dataclass(frozen=True, slots=True)
+class EngineConfig:
+    """One default configuration serves every workload; a deployment stores what it changes."""
+
+    slots: int = 32  # sequences computed at once
+    token_budget: int = 2048  # tokens a step may compute
+    chunk: int = 512  # tokens one sequence may compute a step; chunks end at absolute multiples of it
+    grid: int = 16  # a chunk cut short by the budget ends at an absolute multiple of this
+    blocks: int = 1024  # blocks of the pool
+    block_size: int = 32  # tokens a block; divides the attention tile
+    threads: int = 2
+    mode: Mode = "continuous"
+    isa: Isa = "auto"  # instruction set of the library kernels; a pin must be set before torch is first imported
+    self_test: bool = True  # prove batch invariance at start; without it no result claims it
+    poison_free_blocks: bool = False  # fill freed memory with NaN, so that reading it cannot go unseen
+    expected_golden: str = ""  # digest this deployment must reproduce (Engine.golden); empty: any
+
+    def __post_init__(self) -> None:
+        sizes = (self.slots, self.token_budget, self.chunk, self.grid, self.blocks, self.block_size, self.threads)
+        if min(sizes) < 1:
+            raise ConfigRefused("slots, token_budget, chunk, grid, blocks, block_size and threads must be at least 1")
+        if _TILE % self.block_size:
+            raise ConfigRefused(f"block_size must divide {_TILE}, not {self.block_size}")
+        if self.chunk % self.grid:
+            raise ConfigRefused(f"chunk ({self.chunk}) must be a multiple of grid ({self.grid})")
+        if self.token_budget < max(self.grid, 1):
+            raise ConfigRefused(f"token_budget ({self.token_budget}) must hold at least one grid cell ({self.grid})")
+        if self.mode not in ("continuous", "static"):
+            raise ConfigRefused(f"mode is continuous or static, not {self.mode!r}")
+        if self.isa not in ("auto", "avx2", "avx512"):
+            raise ConfigRefused(f"isa is auto, avx2 or avx512, not {self.isa!r}")

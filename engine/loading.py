@@ -1,0 +1,66 @@
+"""From a model folder to a running engine. Imports torch only when called, after the instruction set was pinned."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from engine import isa
+from engine.blocks import BlockPool
+from engine.config import EngineConfig
+from engine.engine import Engine
+from engine.errors import DeploymentMismatch, ModelRefused
+from engine.fingerprint import Deployment, digest
+from engine.scheduler import Limits, Scheduler
+from engine.static import StaticScheduler
+from engine.tokenizer import FILE, CharacterTokenizer
+from engine.version import VERSION
+
+
+def load(folder: Path, *, config: EngineConfig, clock: Callable[[], float] = time.time) -> Engine:
+    """Read a model folder and prove what the engine will claim of it.
+
+    Raises ModelRefused for a folder it cannot run exactly and DeploymentMismatch where the pinned instruction set or golden
+    bits cannot be had. The calling thread's number of torch threads is set; whoever steps the engine must keep it.
+    """
+    if not folder.is_dir():
+        raise ModelRefused(f"there is no model folder {folder}")
+    isa.pin(config.isa)
+    import torch
+
+    from engine import selftest
+    from engine.model import Model, weight_files
+    from engine.runner import Runner
+    from kernels import KERNEL_SET, exact
+
+    torch.set_num_threads(config.threads)
+    used = torch.backends.cpu.get_cpu_capability().lower()
+    isa.verify(config.isa, used)
+    tokenizer = CharacterTokenizer.from_folder(folder)
+    model = Model(folder, config.block_size)
+    exp = "library" if exact.library_exp_is_safe(config.threads) else "ordered"
+    deployment = Deployment(
+        model=folder.name,
+        backend="cpu-plain",
+        kernel_set=f"{KERNEL_SET},torch={torch.__version__},{model.methods},exp={exp},{isa.library_mode()}",
+        precision="fp32",
+        isa=used,
+        threads=config.threads,
+        weights_sha256=digest(weight_files(folder)),
+        config_sha256=digest([folder / "config.json"]),
+        tokenizer_sha256=digest([folder / FILE]),
+        engine_version=VERSION,
+    )
+    if tokenizer.size > model.config.vocabulary:
+        raise ModelRefused(f"{FILE} has ids up to {tokenizer.size - 1} and the model a vocabulary of {model.config.vocabulary}")
+    limits = Limits(model.config.vocabulary, model.config.context, deployment.fingerprint)
+    runner = Runner(model, config)
+    invariant, golden = selftest.run(runner, config, limits) if config.self_test else (False, "")
+    if config.expected_golden and golden != config.expected_golden:
+        raise DeploymentMismatch(f"the golden bits here are {golden[:12]}…, pinned are {config.expected_golden[:12]}…")
+    kind = StaticScheduler if config.mode == "static" else Scheduler
+    limits = dataclasses.replace(limits, batch_invariant=invariant)
+    scheduler = kind(config, BlockPool(config.blocks), limits, clock)
+    return Engine(scheduler, runner, deployment, tokenizer, batch_invariant=invariant, golden=golden, clock=clock)

@@ -1,0 +1,225 @@
+"""Llama-family models from a safetensors folder in the Hugging Face layout, run layer by layer.
+
+Only data is read: `config.json` and safetensors. Pickled weights are refused and no code of the folder is ever run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import Tensor
+
+from engine.errors import ModelRefused
+from kernels import reference
+from kernels.matmul import Linear, TileProduct, tile_product
+from kernels.plan import SHORT, SLAB, TALL, TILE, Geometry, Plan
+
+_ARCHITECTURES = ("LlamaForCausalLM", "MistralForCausalLM")
+_INDEX, _SINGLE = "model.safetensors.index.json", "model.safetensors"
+
+
+@dataclass(frozen=True, slots=True)
+class ModelConfig:
+    """The numbers of `config.json` that change a result. Sizes in elements."""
+
+    hidden: int
+    layers: int
+    heads: int
+    kv_heads: int
+    head_dim: int
+    intermediate: int
+    vocabulary: int
+    context: int
+    eps: float
+    theta: float
+    tied: bool
+    window: int | None
+
+
+def read_config(folder: Path) -> ModelConfig:
+    """Read and check `config.json`; ModelRefused says in one sentence what this engine cannot run."""
+    raw = _read_json(folder / "config.json")
+    architectures = raw.get("architectures") or [raw.get("model_type")]
+    if not set(architectures) <= set(_ARCHITECTURES):
+        raise ModelRefused(f"this engine runs {' and '.join(_ARCHITECTURES)}, and the folder holds {architectures}")
+    rope = raw.get("rope_parameters") or raw.get("rope_scaling") or {}
+    kind = rope.get("rope_type", rope.get("type", "default"))
+    if kind != "default":
+        raise ModelRefused(f"rotary scaling of the kind {kind!r} is not supported")
+    for key, supported in (("hidden_act", "silu"), ("attention_bias", False), ("mlp_bias", False)):
+        if raw.get(key, supported) != supported:
+            raise ModelRefused(f"{key} = {raw[key]!r} is not supported, only {supported!r}")
+    if raw.get("quantization_config"):
+        raise ModelRefused("quantized weights are not supported")
+    try:
+        return _numbers(raw, rope)
+    except KeyError as missing:
+        raise ModelRefused(f"config.json has no {missing.args[0]}") from missing
+
+
+def _numbers(raw: Mapping[str, Any], rope: Mapping[str, Any]) -> ModelConfig:
+    heads = raw["num_attention_heads"]
+    config = ModelConfig(
+        hidden=raw["hidden_size"],
+        layers=raw["num_hidden_layers"],
+        heads=heads,
+        kv_heads=raw.get("num_key_value_heads") or heads,
+        head_dim=raw.get("head_dim") or raw["hidden_size"] // heads,
+        intermediate=raw["intermediate_size"],
+        vocabulary=raw["vocab_size"],
+        context=raw["max_position_embeddings"],
+        eps=raw.get("rms_norm_eps", 1e-6),
+        theta=float(raw.get("rope_theta", rope.get("rope_theta", 10_000.0))),
+        tied=raw.get("tie_word_embeddings", False),
+        window=raw.get("sliding_window"),
+    )
+    if config.heads % config.kv_heads or config.head_dim % 2:
+        raise ModelRefused("the number of heads must be a multiple of the KV heads, and head_dim even")
+    return config
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """The safetensors files of a folder, sharded or not, in name order."""
+    if (folder / _INDEX).exists():
+        return [folder / name for name in sorted(set(_read_json(folder / _INDEX)["weight_map"].values()))]
+    if (folder / _SINGLE).exists():
+        return [folder / _SINGLE]
+    raise ModelRefused(f"{folder.name} holds neither {_SINGLE} nor {_INDEX}; other formats are not read")
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise ModelRefused(f"{path.name} is missing") from error
+    except ValueError as error:
+        raise ModelRefused(f"{path.name} is not valid JSON: {error}") from error
+    if not isinstance(content, dict):
+        raise ModelRefused(f"{path.name} holds no object")
+    return content
+
+
+class _Weights:
+    """Tensors by name, each taken once, checked for shape, as float32."""
+
+    def __init__(self, folder: Path) -> None:
+        self._tensors: dict[str, Tensor] = {}
+        for path in weight_files(folder):
+            if path.resolve().parent != folder.resolve():
+                raise ModelRefused(f"{path.name} lies outside the folder")
+            try:
+                with safe_open(path, framework="pt") as file:
+                    self._tensors.update({name: file.get_tensor(name).to(torch.float32) for name in file.keys()})  # noqa: SIM118 — no mapping
+            except (SafetensorError, FileNotFoundError) as error:
+                raise ModelRefused(f"{path.name} cannot be read: {error}") from error
+
+    def take(self, name: str, *shape: int) -> Tensor:
+        tensor = self._tensors.get(name)
+        if tensor is None:
+            raise ModelRefused(f"the weights have no {name}")
+        if tensor.shape != shape:
+            raise ModelRefused(f"{name} has shape {tuple(tensor.shape)} and config.json says {shape}")
+        return tensor.clone()  # aligned memory: the bits of a library may depend on the address
+
+
+@dataclass(frozen=True, slots=True)
+class _Layer:
+    input_norm: Tensor
+    qkv: Linear
+    output: Linear
+    mlp_norm: Tensor
+    gate_up: Linear
+    down: Linear
+
+
+@dataclass(frozen=True, slots=True)
+class StepInputs:
+    """What all layers of one step share. T rows."""
+
+    ids: Tensor  # [T]
+    cos: Tensor  # [T, D/2]
+    sin: Tensor
+    slots: Tensor  # [T * kv_heads] rows of the pool to write
+    plan: Plan
+
+
+class Model:
+    """`embed`, `layer(i)` and `head`, so that a pass can stop between two layers. It serves the thread count it was made with."""
+
+    def __init__(self, folder: Path, block_size: int) -> None:
+        self.config = config = read_config(folder)
+        self.geometry = Geometry(config.heads, config.kv_heads, config.head_dim, block_size, config.window)
+        self.product: TileProduct = tile_product(
+            tall=TALL * self.geometry.group,
+            short=SHORT * self.geometry.group,
+            depth=config.head_dim,
+            tile=TILE,
+            largest=max(SLAB, config.kv_heads),
+            threads=torch.get_num_threads(),
+        )
+        weights = _Weights(folder)
+        self._embedding = weights.take("model.embed_tokens.weight", config.vocabulary, config.hidden)
+        self._layers = [self._layer(weights, f"model.layers.{i}") for i in range(config.layers)]
+        self._norm = weights.take("model.norm.weight", config.hidden)
+        head = self._embedding if config.tied else weights.take("lm_head.weight", config.vocabulary, config.hidden)
+        self._head = Linear(head)
+        self._cos, self._sin = reference.rotary_tables(config.context, config.head_dim, config.theta)
+
+    def _layer(self, weights: _Weights, prefix: str) -> _Layer:
+        c = self.config
+        q, kv = c.heads * c.head_dim, c.kv_heads * c.head_dim
+        attention, mlp = f"{prefix}.self_attn", f"{prefix}.mlp"
+        qkv = [weights.take(f"{attention}.{name}_proj.weight", rows, c.hidden) for name, rows in (("q", q), ("k", kv), ("v", kv))]
+        gate_up = [weights.take(f"{mlp}.{name}_proj.weight", c.intermediate, c.hidden) for name in ("gate", "up")]
+        return _Layer(
+            input_norm=weights.take(f"{prefix}.input_layernorm.weight", c.hidden),
+            qkv=Linear(torch.cat(qkv)),
+            output=Linear(weights.take(f"{attention}.o_proj.weight", c.hidden, q)),
+            mlp_norm=weights.take(f"{prefix}.post_attention_layernorm.weight", c.hidden),
+            gate_up=Linear(torch.cat(gate_up)),
+            down=Linear(weights.take(f"{mlp}.down_proj.weight", c.hidden, c.intermediate)),
+        )
+
+    @property
+    def layers(self) -> int:
+        """Number of layers."""
+        return self.config.layers
+
+    @property
+    def methods(self) -> str:
+        """How products are computed here, for the fingerprint: `library`, `ordered` or `mixed`, and for attention."""
+        linears = [linear for layer in self._layers for linear in (layer.qkv, layer.output, layer.gate_up, layer.down)]
+        safe = {bool(linear.counts) for linear in (*linears, self._head)}
+        kind = "mixed" if len(safe) == 2 else ("library" if True in safe else "ordered")
+        return f"linear={kind},attention={'library' if self.product.library else 'ordered'}"
+
+    def inputs(self, ids: Tensor, positions: Tensor, slots: Tensor, plan: Plan) -> StepInputs:
+        """Bundle a step: `ids` and `positions` `[T]`, `slots` `[T * kv_heads]`."""
+        return StepInputs(ids, self._cos.index_select(0, positions), self._sin.index_select(0, positions), slots, plan)
+
+    def embed(self, step: StepInputs) -> Tensor:
+        """`[T] -> [T, hidden]`."""
+        return self._embedding.index_select(0, step.ids)
+
+    def layer(self, index: int, hidden: Tensor, step: StepInputs, keys: Tensor, values: Tensor) -> Tensor:
+        """One layer: `[T, hidden] -> [T, hidden]`; writes the step's keys and values into the layer's pools first."""
+        c, layer, rows = self.config, self._layers[index], hidden.shape[0]
+        mixed = layer.qkv(reference.rms_norm(hidden, layer.input_norm, c.eps)).view(rows, -1, c.head_dim)
+        q, k, v = torch.split(mixed, [c.heads, c.kv_heads, c.kv_heads], dim=1)
+        reference.write_kv(keys, reference.rotary(k, step.cos, step.sin), step.slots)
+        reference.write_kv(values, v, step.slots)
+        q = reference.rotary(q, step.cos, step.sin)
+        attended = reference.paged_attention(q, keys, values, step.plan, self.geometry, self.product)
+        hidden = hidden + layer.output(attended.view(rows, -1))
+        gate_up = layer.gate_up(reference.rms_norm(hidden, layer.mlp_norm, c.eps))
+        return hidden + layer.down(reference.silu_mul(gate_up))
+
+    def head(self, hidden: Tensor) -> Tensor:
+        """Final norm and vocabulary: `[n, hidden] -> [n, V]`."""
+        return self._head(reference.rms_norm(hidden, self._norm, self.config.eps))

@@ -1,0 +1,3 @@
+"""Version of the engine; part of every fingerprint."""
+
+VERSION = "0.1.0"
