@@ -1,7 +1,7 @@
 """DATABASE_URL and REDIS_URL given from outside: tried before anything starts, so that a wrong one is one clear line."""
 
 from dataclasses import dataclass
-from urllib.parse import quote, urlsplit, urlunsplit
+from urllib.parse import quote, unquote, urlsplit, urlunsplit
 
 import psycopg
 import redis
@@ -22,7 +22,7 @@ _HINTS = (
     ("Connection refused", "nothing listens there"),
     ("could not translate host name", "the host name is unknown"),
     ("failed to resolve host", "the host name is unknown"),
-    ("timeout expired", "no answer"),
+    ("timeout expired", "no PostgreSQL answers there"),
     ("invalid response to SSL negotiation", "what listens there is not PostgreSQL"),
     ("server closed the connection unexpectedly", "what listens there is not PostgreSQL, or it closed the connection"),
 )
@@ -68,6 +68,27 @@ def check_redis(url: str) -> None:
         raise ExternalServiceError(f"REDIS_URL: cannot use {_place(url)}: {_first_line(problem)}") from problem
 
 
+def check_database(url: str) -> None:
+    """Raise unless a PostgreSQL takes this connection."""
+    _connect("DATABASE_URL", url).close()
+
+
+def make_roles(*, admin_url: str, database_url: str, database_owner_url: str) -> None:
+    """Make both roles with the passwords of the two URLs, as the production set-up does before it migrates."""
+    app, owner = urlsplit(database_url), urlsplit(database_owner_url)
+    _require_role_names(app.username, owner.username)
+    with _connect("DATABASE_ADMIN_URL", admin_url) as connection:
+        roles.ensure_roles(connection, owner_password=unquote(owner.password or ""), app_password=unquote(app.password or ""))
+        roles.grant_on_database(connection)
+    with _connect("DATABASE_OWNER_URL", database_owner_url) as connection:
+        roles.set_default_privileges(connection)
+
+
+def _require_role_names(app: str | None, owner: str | None) -> None:
+    if (app, owner) != (roles.APP, roles.OWNER):
+        raise ExternalServiceError(f"DATABASE_URL must connect as {roles.APP} and DATABASE_OWNER_URL as {roles.OWNER}")
+
+
 def _connect(variable: str, url: str) -> psycopg.Connection:
     if urlsplit(url).scheme not in ("postgres", "postgresql"):
         raise ExternalServiceError(f"{variable}: a URL postgresql://user:password@host:port/database is needed")
@@ -83,8 +104,7 @@ def _checked_pair(connection: psycopg.Connection, database_url: str, database_ow
     with _connect("DATABASE_OWNER_URL", database_owner_url) as owner:
         if owner.info.dbname != connection.info.dbname:
             raise ExternalServiceError("DATABASE_URL and DATABASE_OWNER_URL name different databases")
-        if (connection.info.user, owner.info.user) != (roles.APP, roles.OWNER):
-            raise ExternalServiceError(f"DATABASE_URL must connect as {roles.APP} and DATABASE_OWNER_URL as {roles.OWNER}")
+        _require_role_names(connection.info.user, owner.info.user)
         roles.set_default_privileges(owner)
     return DatabaseUrls(app=database_url, owner=database_owner_url)
 
