@@ -26,10 +26,12 @@ class SequenceReader:
             self._start, self._text = self._start + len(self._text), self._more()
         begin = offset - self._start
         end = begin + length
-        while missing := length - len(bases := self._text[begin:end].translate(_RNA, _BLANKS)):
-            end += missing  # as many as line ends and blanks took
+        bases = b""
+        while len(bases) < length:
             while len(self._text) < end:
                 self._text += self._more()
+            bases = self._text[begin:end].translate(_RNA, _BLANKS)
+            end += length - len(bases)  # as many as line ends and blanks took
         return bases.upper().decode("ascii")
 
     def _more(self) -> bytes:

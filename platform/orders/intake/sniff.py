@@ -30,6 +30,8 @@ MAGIC = {
     b"@SQ\t": "a SAM file of aligned reads",
 }
 
+MARKS = (b"##", b"#CHROM", b">", b"@")  # a file that begins so is judged line by line, whatever follows
+
 EXTENSIONS = {
     Kind.VCF: (".vcf",),
     Kind.FASTA: (".fa", ".fasta", ".fna", ".ffn"),
@@ -85,7 +87,7 @@ def _refuse_binary(start: bytes) -> None:
             raise FileRefused(Reason.FILE_BINARY, what=what)
     head = start[:ENOUGH]
     control = sum(byte < 9 or 13 < byte < 32 or byte == 127 for byte in head)
-    if control > max(2, MOSTLY_TEXT * len(head)):
+    if control > MOSTLY_TEXT * len(head) and not head.startswith(MARKS):
         raise FileRefused(Reason.FILE_BINARY, what="binary data")
     if b"\n" not in start and start.rstrip(b"\r").count(b"\r") > 0:
         raise FileRefused(Reason.FILE_OLD_LINE_ENDS)
