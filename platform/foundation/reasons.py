@@ -156,6 +156,25 @@ class Reason(StrEnum):
     INTAKE_WORKER_LOST = "intake.worker-lost", "The process that checked the file stopped; the check starts again."
     REFERENCE_CHANGED = "reference.changed", "The reference file no longer holds the sequences it was registered with."
 
+    # Work on the engine. `item.*` stand on a result row: what was said about an item, or why it has no score.
+    JOB_WORKER_DIED = "job.worker-died", "Three workers stopped while computing this part of the work; a person must look before it runs again."
+    JOB_OUTCOME_REFUSED = "job.outcome-refused", "The results of this part of the work could not be stored; a person must look before it runs again."
+    JOB_CANNOT_START = "job.cannot-start", "This part of the work could not be prepared for the engine; a person must look before it runs again."
+    REFERENCE_UNREADABLE = "reference.unreadable", "The reference file cannot be read by the engine worker."
+    ITEM_REQUEST_REFUSED = "item.request-refused", "The engine cannot serve this item."
+    ITEM_REQUEST_TOO_LARGE = "item.request-too-large", "The item needs more engine memory than there is."
+    ITEM_CONTEXT_TOO_LONG = "item.context-too-long", "The sequence is longer than the model can read at once."
+    ITEM_INVALID_REQUEST = "item.invalid-request", "The item is empty or holds something the model does not know."
+    ITEM_UNKNOWN_SYMBOL = "item.unknown-symbol", "The sequence holds a character the model does not know."
+    ITEM_REFERENCE_MISMATCH = "item.reference-mismatch", "REF is not what the reference holds at this position."
+    ITEM_UNSUPPORTED_ALLELE = "item.unsupported-allele", "The allele is empty, symbolic or too long for the window."
+    ITEM_ROW_FAILED = "item.row-failed", "Computing this item failed; the other items were not touched."
+    ITEM_NON_FINITE = "item.non-finite", "The model gave no finite number for this item."
+    ITEM_WINDOW_CUT_LEFT = "item.window-cut-left", "The contig begins inside the window: there was less context on the left."
+    ITEM_WINDOW_CUT_RIGHT = "item.window-cut-right", "The contig ends inside the window: there was less context on the right."
+    ITEM_AMBIGUOUS_BASES = "item.ambiguous-bases", "The window holds bases other than A, C, G and T."
+    ITEM_UNKNOWN_TOKENS = "item.unknown-tokens", "The window holds characters the model has no token for."
+
 
 RETIRED: frozenset[str] = frozenset()
 """Codes that once had a meaning and are never given another."""
