@@ -157,9 +157,18 @@ class Reason(StrEnum):
     REFERENCE_CHANGED = "reference.changed", "The reference file no longer holds the sequences it was registered with."
 
     # Work on the engine. `item.*` stand on a result row: what was said about an item, or why it has no score.
-    JOB_WORKER_DIED = "job.worker-died", "Three workers stopped while computing this part of the work; a person must look before it runs again."
-    JOB_OUTCOME_REFUSED = "job.outcome-refused", "The results of this part of the work could not be stored; a person must look before it runs again."
-    JOB_CANNOT_START = "job.cannot-start", "This part of the work could not be prepared for the engine; a person must look before it runs again."
+    JOB_WORKER_DIED = (
+        "job.worker-died",
+        "Three workers stopped while computing this part; a person must look before it runs again.",
+    )
+    JOB_OUTCOME_REFUSED = (
+        "job.outcome-refused",
+        "The results of this part could not be stored; a person must look before it runs again.",
+    )
+    JOB_CANNOT_START = (
+        "job.cannot-start",
+        "This part could not be prepared for the engine; a person must look before it runs again.",
+    )
     REFERENCE_UNREADABLE = "reference.unreadable", "The reference file cannot be read by the engine worker."
     ITEM_REQUEST_REFUSED = "item.request-refused", "The engine cannot serve this item."
     ITEM_REQUEST_TOO_LARGE = "item.request-too-large", "The item needs more engine memory than there is."
