@@ -33,5 +33,5 @@ class ActorMiddleware:
 
 def _actor(request: HttpRequest) -> Actor:
     if request.user.is_authenticated:
-        return actor_for(cast(User, request.user))
+        return actor_for(request.user)
     return Actor(id=None, name="nobody")

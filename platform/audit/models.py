@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from foundation.scoping import scoped
+from foundation.scoping import ScopedManager
 
 
 class Event(models.Model):
@@ -19,7 +19,8 @@ class Event(models.Model):
     reason = models.CharField(max_length=500, blank=True)
     facts = models.JSONField(default=dict)
 
-    objects = scoped(verb="view_audit")
+    objects = ScopedManager()
+    scope_verb = "view_audit"
 
     class Meta:
         indexes = [

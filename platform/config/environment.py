@@ -26,6 +26,11 @@ class Environment(BaseSettings):
     models_dir: Path = ROOT / "models"
     log_level: str = "INFO"
 
+    @classmethod
+    def read(cls) -> "Environment":
+        """The environment of this process."""
+        return cls()  # type: ignore[call-arg]  # the variables are the arguments
+
     @field_validator("database_url", "database_owner_url")
     @classmethod
     def _postgres(cls, value: str) -> str:

@@ -7,7 +7,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import F, Q
 
-from foundation.scoping import scoped
+from foundation.scoping import ScopedManager
 from registry.models import Deployment, ModelVersion, Reference, TestVersion
 
 
@@ -21,7 +21,7 @@ class ItemSet(models.Model):
     count = models.PositiveIntegerField(default=0)
     frozen_at = models.DateTimeField(null=True)
 
-    objects = scoped()
+    objects = ScopedManager()
 
 
 class Item(models.Model):
@@ -79,7 +79,7 @@ class Run(models.Model):
     started_at = models.DateTimeField(null=True)
     scored_at = models.DateTimeField(null=True)
 
-    objects = scoped()
+    objects = ScopedManager()
 
     class Meta:
         constraints = [
@@ -121,7 +121,7 @@ class Job(models.Model):
     started_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
 
-    objects = scoped()
+    objects = ScopedManager()
 
     class Meta:
         indexes = [
@@ -157,7 +157,8 @@ class Result(models.Model):
     worker = models.CharField(max_length=80)
     created_at = models.DateTimeField()
 
-    objects = scoped(verb="view_unreleased")
+    objects = ScopedManager()
+    scope_verb = "view_unreleased"
 
     class Meta:
         constraints = [
@@ -181,3 +182,14 @@ class Worker(models.Model):
     stats = models.JSONField(default=dict)
     started_at = models.DateTimeField()
     lease_until = models.DateTimeField()
+
+
+class Sweep(models.Model):
+    """What the sweeper remembers from turn to turn. One row."""
+
+    id = models.PositiveSmallIntegerField(primary_key=True, default=1)
+    last_at = models.DateTimeField()  # end of the last turn; a long gap means that the database was away
+    lenient_until = models.DateTimeField()  # no lease is judged before: its holder may not have been able to renew
+    broker_epoch = models.CharField(max_length=32, blank=True)  # as written to the broker; gone there: the broker lost its memory
+    broker_since = models.DateTimeField(null=True)  # tickets older than this are lost
+    repairs = models.PositiveIntegerField(default=0)  # runs put right; each one is a bug of ours

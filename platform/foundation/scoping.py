@@ -1,8 +1,11 @@
-"""`for_actor`: the one door through which pages, API and sockets reach clinical rows."""
+"""`for_actor`: the one door through which pages, API and sockets reach clinical rows.
 
-from typing import Any, ClassVar, TypeVar
+A model says through which columns it belongs to organisations (`scope`) and which verb opens it (`scope_verb`).
+"""
 
-from django.db.models import Model, Q, QuerySet
+from typing import TypeVar
+
+from django.db.models import Manager, Model, Q, QuerySet
 
 from foundation.actor import Actor
 
@@ -12,19 +15,24 @@ M = TypeVar("M", bound=Model)
 class ScopedQuerySet(QuerySet[M]):
     """Rows that belong to organisations. A row is visible through any of its `scope` columns (union)."""
 
-    scope: ClassVar[tuple[str, ...]] = ("organisation_id",)
-    verb: ClassVar[str] = "view_order"
-
     def for_actor(self, actor: Actor, verb: str | None = None) -> "ScopedQuerySet[M]":
         """Only the rows in organisations where `actor` may do `verb` (by default: look at orders)."""
-        allowed = actor.organisations(verb or self.verb)
+        columns: tuple[str, ...] = getattr(self.model, "scope", ("organisation_id",))
+        usual: str = getattr(self.model, "scope_verb", "view_order")
+        allowed = actor.organisations(verb or usual)
         reachable = Q(pk__in=[])
-        for column in self.scope:
+        for column in columns:
             reachable |= Q(**{f"{column}__in": allowed})
         return self.filter(reachable)
 
 
-def scoped(*columns: str, verb: str = "view_order") -> Any:
-    """A manager whose `for_actor` looks at the given organisation columns."""
-    cls = type("Scoped", (ScopedQuerySet,), {"scope": columns or ("organisation_id",), "verb": verb})
-    return cls.as_manager()
+class ScopedManager(Manager[M]):
+    """The manager of a model whose rows belong to organisations."""
+
+    def get_queryset(self) -> ScopedQuerySet[M]:
+        """All rows: for services and selectors that have checked the right themselves."""
+        return ScopedQuerySet(self.model, using=self._db)
+
+    def for_actor(self, actor: Actor, verb: str | None = None) -> ScopedQuerySet[M]:
+        """Only the rows this actor may see."""
+        return self.get_queryset().for_actor(actor, verb)

@@ -85,7 +85,7 @@ def _settle(intake: Intake, verdict: checker.FileVerdict, items: int) -> None:
     usable = verdict.state is not checker.State.REFUSED and items > 0
     with transaction.atomic():
         if usable:
-            ItemSet.objects.filter(pk=intake.item_set_id).update(count=items, frozen_at=clock.now())
+            ItemSet.objects.filter(intake=intake).update(count=items, frozen_at=clock.now())
         else:
             staging.drop_items(intake)
         audit.transition(

@@ -70,4 +70,4 @@ def _seconds_per_item(deployment: str) -> float | None:
     window = Job.objects.filter(pk__in=[job.pk for job in done]).aggregate(first=Min("started_at"), last=Max("ended_at"))
     # Jobs run side by side: the wall time of the whole group counts, but not idle gaps between its orders.
     wall = min((window["last"] - window["first"]).total_seconds(), sum(spans))
-    return max(wall, 0.001) / items
+    return float(max(wall, 0.001) / items)

@@ -11,7 +11,7 @@ from django.db.models import Q
 
 from accounts.models import Organisation, User
 from engine_queue.models import Item, ItemSet
-from foundation.scoping import scoped
+from foundation.scoping import ScopedManager
 from registry.models import TestVersion
 from registry.priority import Priority
 from storage.models import StoredFile
@@ -39,7 +39,7 @@ class Patient(models.Model):
     sex = models.CharField(max_length=10, choices=Sex.choices)
     created_at = models.DateTimeField()
 
-    objects = scoped("organisation_id")
+    objects = ScopedManager()
 
     class Meta:
         constraints = [models.CheckConstraint(condition=Q(sex__in=Sex.values), name="sex_known")]
@@ -58,7 +58,7 @@ class PatientIdentifier(models.Model):
     value = models.CharField(max_length=80)
     type = models.CharField(max_length=20, default="MRN")
 
-    objects = scoped("organisation_id")
+    objects = ScopedManager()
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["organisation", "system", "value"], name="one_patient_per_identifier")]
@@ -78,7 +78,7 @@ class Specimen(models.Model):
     received_at = models.DateTimeField(null=True)
     condition = models.CharField(max_length=120, blank=True)
 
-    objects = scoped("organisation_id")
+    objects = ScopedManager()
 
 
 class Intake(models.Model):
@@ -107,7 +107,8 @@ class Intake(models.Model):
     checked_at = models.DateTimeField(null=True)
     claimed_at = models.DateTimeField(null=True)  # when a platform worker last took it up
 
-    objects = scoped(*_PARTIES)
+    objects = ScopedManager()
+    scope = _PARTIES
 
     @property
     def audit_organisation_id(self) -> UUID:
@@ -179,7 +180,8 @@ class Order(models.Model):
     result_due = models.DateTimeField(null=True)
     report_due = models.DateTimeField(null=True)
 
-    objects = scoped(*_PARTIES)
+    objects = ScopedManager()
+    scope = _PARTIES
 
     OPEN: ClassVar[tuple[str, ...]] = ("draft", "submitted", "accepted", "in_analysis", "awaiting_review", "awaiting_second_review")
 

@@ -143,6 +143,6 @@ def _item_ids(count: int) -> list[int]:
 
 
 def _copy(table: str, columns: Sequence[str], rows: Iterable[tuple[Any, ...]]) -> None:
-    with connection.cursor() as cursor, cursor.cursor.copy(f"COPY {table} ({', '.join(columns)}) FROM STDIN") as copy:  # type: ignore[attr-defined]
+    with connection.cursor() as cursor, cursor.cursor.copy(f"COPY {table} ({', '.join(columns)}) FROM STDIN") as copy:
         for row in rows:
             copy.write_row(row)

@@ -23,4 +23,4 @@ def recover_intakes() -> None:
 
 def deliver(payload: Mapping[str, Any]) -> None:
     """Hand an `intake.check` message to the platform worker."""
-    check_intake.apply_async(args=[payload["intake"]], queue="platform", retry=False)
+    check_intake.apply_async(args=(payload["intake"],), queue="platform", retry=False)

@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import Q
 
 from engine_queue.models import Run
-from foundation.scoping import scoped
+from foundation.scoping import ScopedManager
 from orders.models import Order
 
 
@@ -38,7 +38,8 @@ class ReportVersion(models.Model):
     created_at = models.DateTimeField()
     released_at = models.DateTimeField(null=True)
 
-    objects = scoped("ordering_organisation_id", "performing_laboratory_id")
+    objects = ScopedManager()
+    scope = ("ordering_organisation_id", "performing_laboratory_id")
 
     class Meta:
         constraints = [

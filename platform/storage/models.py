@@ -4,7 +4,7 @@ import uuid
 
 from django.db import models
 
-from foundation.scoping import scoped
+from foundation.scoping import ScopedManager
 
 
 class StoredFile(models.Model):
@@ -18,7 +18,7 @@ class StoredFile(models.Model):
     name = models.CharField(max_length=255)  # as the person named it; never part of a path
     created_at = models.DateTimeField()
 
-    objects = scoped()
+    objects = ScopedManager()
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["organisation_id", "sha256", "kind"], name="one_row_per_content")]

@@ -74,7 +74,9 @@ def test_a_receiver_that_fails_neither_breaks_the_deed_nor_loses_the_message(clo
     assert message.not_before > clock.now()
 
 
-def test_the_dispatcher_hands_over_what_stayed_behind(clone_db: str, receiver: list[object], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_dispatcher_hands_over_what_stayed_behind(
+    clone_db: str, receiver: list[object], monkeypatch: pytest.MonkeyPatch
+) -> None:
     with monkeypatch.context() as away:
         away.delitem(outbox._handlers, "test")
         _post()

@@ -49,7 +49,11 @@ def test_reason_codes_are_unique_well_formed_and_never_reused() -> None:
 
 
 def test_no_django_signals() -> None:
-    users = [p.relative_to(ROOT).as_posix() for p in SOURCES if "dispatch import receiver" in p.read_text() or "models.signals" in p.read_text()]
+    users = [
+        p.relative_to(ROOT).as_posix()
+        for p in SOURCES
+        if "dispatch import receiver" in p.read_text() or "models.signals" in p.read_text()
+    ]
     assert users == []
 
 

@@ -10,7 +10,7 @@ from django.db.backends.postgresql.psycopg_any import IsolationLevel
 
 from config.environment import ROOT, Environment, database
 
-env = Environment()
+env = Environment.read()
 
 BASE_DIR = ROOT
 SECRET_KEY = env.secret_key

@@ -57,6 +57,17 @@ class Migration(migrations.Migration):
             ],
         ),
         migrations.CreateModel(
+            name='Sweep',
+            fields=[
+                ('id', models.PositiveSmallIntegerField(default=1, primary_key=True, serialize=False)),
+                ('last_at', models.DateTimeField()),
+                ('lenient_until', models.DateTimeField()),
+                ('broker_epoch', models.CharField(blank=True, max_length=32)),
+                ('broker_since', models.DateTimeField(null=True)),
+                ('repairs', models.PositiveIntegerField(default=0)),
+            ],
+        ),
+        migrations.CreateModel(
             name='ItemSet',
             fields=[
                 ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),

@@ -1,0 +1,79 @@
+"""The environment and the system checks say what is wrong, by name, before anything starts."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.conf import settings
+from pydantic import ValidationError
+
+from accounts.models import User
+from config import demo
+from config.checks import DEMO_DOMAIN, demo_is_not_production, demo_people_only_in_demo
+from config.environment import Environment, database
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.mark.parametrize("variable", ["SECRET_KEY", "DATABASE_URL", "REDIS_URL"])
+def test_a_missing_variable_is_named(variable: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(variable)
+    with pytest.raises(ValidationError, match=variable.lower()):
+        Environment.read()
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"), [("SECRET_KEY", "abc123"), ("DATABASE_URL", "mysql://x"), ("REDIS_URL", "amqp://x"), ("DEMO", "maybe")]
+)
+def test_a_malformed_variable_is_refused_without_printing_its_value(
+    variable: str, value: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, value)
+    with pytest.raises(ValidationError) as refused:
+        Environment.read()
+    assert variable.lower() in str(refused.value)
+    assert value not in str(refused.value)
+
+
+def test_a_database_address_may_hold_percent_codes() -> None:
+    entry = database("postgresql://user:p%40ss@db:5433/a%20name")
+    assert (entry["PASSWORD"], entry["NAME"], entry["PORT"]) == ("p@ss", "a name", "5433")
+
+
+def test_debug_is_off_and_no_secret_is_in_the_code() -> None:
+    assert settings.DEBUG is False
+    assert "SECRET_KEY = env.secret_key" in (ROOT / "platform/config/settings/base.py").read_text()
+
+
+def test_demo_is_refused_with_production_settings(settings: Any) -> None:
+    settings.DEMO = True
+    settings.SETTINGS_MODULE = "config.settings.production"
+    assert [error.id for error in demo_is_not_production(None)] == ["helicase.E001"]
+
+
+@pytest.mark.django_db
+def test_active_demo_people_are_an_error_outside_a_demonstration(settings: Any) -> None:
+    User.objects.create_user(email=f"analyst@{DEMO_DOMAIN}", name="Demo", password=None)
+    assert [error.id for error in demo_people_only_in_demo(None, databases=["default"])] == ["helicase.E002"]
+    settings.DEMO = True
+    assert demo_people_only_in_demo(None, databases=["default"]) == []
+    settings.DEMO = False
+    User.objects.update(is_active=False)
+    assert demo_people_only_in_demo(None, databases=["default"]) == []
+
+
+@pytest.mark.django_db
+def test_the_demo_seed_can_be_run_again_and_adds_nothing() -> None:
+    first, second = demo.seed(), demo.seed()
+    assert (len(first), second) == (len(demo.PEOPLE), {})
+    assert len(set(first.values())) == len(first)
+    assert all(User.objects.get(email=email).check_password(password) for email, password in first.items())
+
+
+def test_the_demo_seed_is_refused_without_demo() -> None:
+    done = subprocess.run([sys.executable, "manage.py", "seed_demo"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert "DEMO is not 1" in done.stderr
+    assert "Traceback" not in done.stderr
