@@ -1,10 +1,50 @@
-"""What every page needs."""
+"""What every page needs: who is signed in, where, which entries he may use, and the server's clock."""
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, cast
+from zoneinfo import ZoneInfo
 
+from django.conf import settings
 from django.http import HttpRequest
+
+from accounts.middleware import ActorRequest
+from accounts.models import User
+from accounts.roles import Verb
+from dashboard.homes import home
+from foundation import clock
+
+UTC = ZoneInfo("UTC")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One entry of the navigation."""
+
+    label: str
+    url_name: str
+    verb: Verb
+
+
+ENTRIES = (
+    Entry("Worklist", "worklist", Verb.VIEW_ORDER),
+    Entry("New order", "order-new", Verb.PLACE),
+    Entry("Engine", "engine", Verb.VIEW_ENGINE),
+)
+
+
+def zone_of(user: User) -> ZoneInfo:
+    """The zone this person's pages show times in, and read times in."""
+    organisation = home(user)
+    return organisation.zone if organisation else UTC
 
 
 def navigation(request: HttpRequest) -> dict[str, Any]:
-    """Navigation entries this person may use."""
-    return {}
+    """Navigation entries this person may use, his organisation and its zone."""
+    common = {"server_now": clock.now(), "demo": settings.DEMO, "zone": UTC, "entries": []}
+    if not hasattr(request, "user") or not request.user.is_authenticated:
+        return common
+    request = cast(ActorRequest, request)
+    organisation = home(request.user)
+    zone = organisation.zone if organisation else UTC
+    entries = [entry for entry in ENTRIES if request.actor.organisations(entry.verb)]
+    return {**common, "organisation": organisation, "zone": zone, "entries": entries}

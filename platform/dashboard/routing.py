@@ -1,5 +1,10 @@
 """Websocket addresses."""
 
-from django.urls import URLPattern, URLResolver
+from django.urls import URLPattern, URLResolver, path
 
-websocket_urlpatterns: list[URLPattern | URLResolver] = []
+from dashboard.consumers import Hints
+
+websocket_urlpatterns: list[URLPattern | URLResolver] = [
+    path("live/worklist", Hints.as_asgi()),
+    path("live/orders/<uuid:order>", Hints.as_asgi()),
+]

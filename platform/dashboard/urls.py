@@ -1,5 +1,20 @@
 """Pages people work with."""
 
-from django.urls import URLPattern, URLResolver
+from django.urls import URLPattern, URLResolver, path
 
-urlpatterns: list[URLPattern | URLResolver] = []
+from dashboard.views import engine, new_order, order, session, worklist
+
+urlpatterns: list[URLPattern | URLResolver] = [
+    path("", worklist.worklist, name="worklist"),
+    path("worklist/live", worklist.worklist_live, name="worklist-live"),
+    path("login/", session.Login.as_view(), name="login"),
+    path("logout/", session.Logout.as_view(), name="logout"),
+    path("orders/new/", new_order.order_new, name="order-new"),
+    path("orders/new/input", new_order.order_input, name="order-input"),
+    path("intakes/<uuid:pk>/", new_order.intake, name="intake"),
+    path("orders/<uuid:pk>/", order.order, name="order"),
+    path("orders/<uuid:pk>/live", order.order_live, name="order-live"),
+    path("orders/<uuid:pk>/cancel", order.order_cancel, name="order-cancel"),
+    path("engine/", engine.engine, name="engine"),
+    path("engine/live", engine.engine_live, name="engine-live"),
+]

@@ -1,0 +1,32 @@
+"""Cancel an order from its page: a reason and a confirmation, on the version the person has seen."""
+
+from collections.abc import Mapping
+from uuid import UUID
+
+from dashboard import order_page
+from foundation.actor import Actor
+from foundation.errors import HelicaseError, Refused
+from orders import services
+from orders.errors import InvalidOrder
+from orders.models import Order
+from orders.selectors import order_for
+
+
+class NotConfirmed(Refused):
+    """Tick the box to confirm that this order is to be cancelled."""
+
+
+def cancel(*, actor: Actor, order: Order, data: Mapping[str, str]) -> None:
+    """Cancel it, unless the reason or the confirmation is missing or somebody changed the order meanwhile."""
+    if not data.get("confirmed"):
+        raise NotConfirmed(code="cancel.not-confirmed")
+    version = data.get("version", "")
+    expected = int(version) if version.isdecimal() and len(version) < 10 else 0
+    services.cancel(actor=actor, order=order, reason=data.get("reason", "")[:500], expected_version=expected)
+
+
+def refused(actor: Actor, pk: UUID, data: Mapping[str, str], error: HelicaseError) -> dict[str, object]:
+    """The page again, on the order as it stands now, with what was typed and why it was not done."""
+    order = order_for(actor, pk)
+    messages = error.fields.get("reason", []) if isinstance(error, InvalidOrder) else [str(error)]
+    return {"order": order, "may": order_page.may_cancel(actor, order), "errors": messages, "reason": data.get("reason", "")}

@@ -1,0 +1,159 @@
+"""What the pages say of the engine: who works, what waits, and loudly what nobody serves."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any, cast
+from uuid import UUID
+
+from django.db.models import Count, Min, Q
+
+from accounts.roles import Verb
+from dashboard.wording import counted, duration, ordinal
+from engine_queue.claim import LEASE_SECONDS
+from engine_queue.models import Job, Run, Worker
+from foundation import clock
+from foundation.actor import Actor
+from orders.models import Order
+from registry.models import Deployment
+
+STAT = 0  # rank
+
+
+@dataclass(frozen=True)
+class SeenWorker:
+    """A worker as it last reported."""
+
+    name: str
+    kind: str
+    host: str
+    pid: int
+    live: bool
+    deployments: list[str]
+    running: int
+    waiting: int
+    tokens: str
+    seen: str
+    started_at: datetime
+
+
+@dataclass(frozen=True)
+class SeenDeployment:
+    """A deployment with its work and the live workers that serve it."""
+
+    name: str
+    model: str
+    precision: str
+    fingerprint: str
+    workers: list[str]
+    waiting: int
+    stat: int
+    running: int
+    oldest: str
+
+    @property
+    def unserved(self) -> bool:
+        """Work waits and nobody will take it."""
+        return bool(self.waiting) and not self.workers
+
+
+@dataclass(frozen=True)
+class Overview:
+    """Everything of the engine page."""
+
+    workers: list[SeenWorker]
+    deployments: list[SeenDeployment]
+
+    @property
+    def alarms(self) -> list[str]:
+        """One sentence for each deployment that has work and no worker."""
+        return [
+            f"No engine worker serves {d.name}: {counted(d.waiting, 'job')} wait{'s' if d.waiting == 1 else ''}"
+            + (f", {d.stat} of them STAT" if d.stat else "") + ". Start an engine worker for it; the work is kept."
+            for d in self.deployments
+            if d.unserved
+        ]  # fmt: skip
+
+
+@dataclass(frozen=True)
+class SystemLine:
+    """The line above the worklist."""
+
+    light: str  # ok | bad
+    words: str
+    model: str
+    alarms: list[str] = field(default_factory=list)
+    may_view: bool = False
+    may_place: bool = False
+
+
+def line(actor: Actor) -> SystemLine:
+    """For everybody; figures only for those who look after the engine, since they speak of other people's orders too."""
+    seen = overview()
+    live = [worker for worker in seen.workers if worker.live and worker.kind == "engine"]
+    words = counted(len(live), "worker") if live else "no worker"
+    if actor.organisations(Verb.VIEW_ENGINE):
+        running, waiting = sum(d.running for d in seen.deployments), sum(d.waiting for d in seen.deployments)
+        words += f" · {running:,} running · {waiting:,} waiting"
+    return SystemLine(
+        light="ok" if live and not seen.alarms else "bad",
+        words=words,
+        model=", ".join(dict.fromkeys(d.model for d in seen.deployments if d.workers)),
+        alarms=seen.alarms,
+        may_view=bool(actor.organisations(Verb.VIEW_ORDER)),
+        may_place=bool(actor.organisations(Verb.PLACE)),
+    )
+
+
+def overview() -> Overview:
+    """Workers and deployments as the database knows them now. They speak of no patient, so there is no scope to apply."""
+    now = clock.now()
+    workers = [_worker(row, now) for row in Worker.objects.filter(lease_until__gt=now - timedelta(days=1)).order_by("kind", "name")]
+    jobs = {row["deployment_name"]: row for row in _work()}
+    rows = Deployment.objects.select_related("model_version").order_by("name")
+    return Overview(workers, [_deployment(row, jobs.get(row.name, {}), workers, now) for row in rows])
+
+
+def places(actor: Actor) -> dict[UUID, tuple[int, int]]:
+    """Where the actor's waiting orders stand in their deployment's line: (3, 37) is third of 37 waiting runs."""
+    waiting = Run.objects.filter(state="queued").order_by("deployment_id", "rank", "due_at", "created_at")
+    lines: dict[str, list[UUID | None]] = {}
+    for deployment, order_id in waiting.values_list("deployment_id", "order_id"):
+        lines.setdefault(deployment, []).append(order_id)
+    return {order_id: (n, len(row)) for row in lines.values() for n, order_id in enumerate(row, start=1) if order_id}
+
+
+def _work() -> list[Mapping[str, Any]]:
+    open_jobs = Job.objects.filter(state__in=["queued", "running"], attention="", cancel_requested=False)
+    rows = open_jobs.values("deployment_name").annotate(
+        waiting=Count("id", filter=Q(state="queued")), running=Count("id", filter=Q(state="running")),
+        stat=Count("id", filter=Q(state="queued", rank=STAT)), oldest=Min("created_at", filter=Q(state="queued")),
+    )  # fmt: skip
+    return cast(list[Mapping[str, Any]], list(rows))
+
+
+def _worker(row: Worker, now: datetime) -> SeenWorker:
+    seen = row.lease_until - timedelta(seconds=LEASE_SECONDS)
+    stats: Mapping[str, float] = row.stats or {}
+    return SeenWorker(
+        name=row.name, kind=row.kind, host=row.host, pid=row.pid, live=row.lease_until > now, deployments=list(row.deployments),
+        running=int(stats.get("running", 0)), waiting=int(stats.get("waiting", 0)),
+        tokens=f"{stats.get('tokens_per_second', 0):,.0f}" if row.kind == "engine" else "–",
+        seen=f"{duration(max(0.0, (now - seen).total_seconds()))} ago", started_at=row.started_at,
+    )  # fmt: skip
+
+
+def _deployment(row: Deployment, jobs: Mapping[str, Any], workers: list[SeenWorker], now: datetime) -> SeenDeployment:
+    oldest = jobs.get("oldest")
+    return SeenDeployment(
+        name=row.name, model=str(row.model_version), precision=row.precision, fingerprint=row.fingerprint,
+        workers=[worker.name for worker in workers if worker.live and row.name in worker.deployments],
+        waiting=jobs.get("waiting", 0), stat=jobs.get("stat", 0), running=jobs.get("running", 0),
+        oldest=duration((now - oldest).total_seconds()) if isinstance(oldest, datetime) else "",
+    )  # fmt: skip
+
+
+def place(actor: Actor, order: Order) -> str:
+    """The same for one order, in words; empty when it does not wait."""
+    found = places(actor).get(order.pk) if order.state == "accepted" else None
+    return f"{ordinal(found[0])} of {found[1]:,}" if found else ""

@@ -1,0 +1,41 @@
+"""May this session listen? Asked when a socket opens, before each message, and at least once a minute."""
+
+from uuid import UUID
+
+from channels.db import database_sync_to_async
+from django.contrib.auth import get_user
+from django.contrib.sessions.backends.db import SessionStore
+from django.http import Http404, HttpRequest
+
+from accounts.models import User
+from accounts.roles import Verb
+from accounts.services import actor_for
+from foundation.actor import Actor
+from orders.selectors import order_for
+
+
+def groups_for(session_key: str | None, order_id: UUID | None) -> frozenset[str]:
+    """The channel groups this session may follow now: one order, or the worklists of its organisations. None: not at all."""
+    actor = _actor(session_key)
+    if actor is None:
+        return frozenset()
+    if order_id is None:
+        return frozenset(f"worklist.{organisation}" for organisation in actor.organisations(Verb.VIEW_ORDER))
+    try:
+        return frozenset({f"order.{order_for(actor, order_id).pk}"})
+    except Http404:
+        return frozenset()
+
+
+def _actor(session_key: str | None) -> Actor | None:
+    """Read afresh: a session that was logged out or has expired, or a password that was changed, ends here."""
+    if not session_key:
+        return None
+    request = HttpRequest()
+    request.session = SessionStore(session_key)
+    user = get_user(request)
+    return actor_for(user) if isinstance(user, User) else None
+
+
+# The one place where the sockets touch the database: on a thread, with the connection hygiene of a request.
+groups_for_async = database_sync_to_async(groups_for)

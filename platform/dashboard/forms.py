@@ -1,0 +1,123 @@
+"""The order form as a person fills it in. What is true of an order is decided by `orders.validation`; here it is read."""
+
+from collections.abc import Sequence
+from datetime import UTC, date, datetime
+from typing import Any, cast
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from django import forms
+
+from accounts.models import Organisation
+from dashboard.wording import PRIORITY_HINT, zone_name
+from foundation import clock
+from orders.models import Intake, Sex
+from orders.requests import OrderRequest, PatientDetails, SpecimenDetails
+from registry.models import TestVersion
+from registry.priority import Priority
+
+SPECIMEN_TYPES = ("Isolate", "Blood", "Blood culture", "Cerebrospinal fluid", "Urine", "Swab", "Tissue", "Saliva", "Extracted DNA")
+FOLDS = (("0", "the first one (summer time)"), ("1", "the second one (standard time)"))
+
+
+class OrderForm(forms.Form):
+    """Patient, specimen, priority, indication. The input is linked through its intake."""
+
+    test = forms.ChoiceField(label="Test")
+    organisation = forms.ChoiceField(label="Ordered by")
+    mrn = forms.CharField(label="Medical record number", max_length=80)
+    family_name = forms.CharField(label="Family name", max_length=120)
+    given_name = forms.CharField(label="Given name", max_length=120)
+    birth_date = forms.DateField(label="Birth date", widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"))
+    sex = forms.ChoiceField(label="Sex", choices=[("", "choose"), *Sex.choices])
+    specimen_identifier = forms.CharField(label="Specimen label", max_length=80)
+    specimen_type = forms.CharField(label="Type", max_length=80, widget=forms.TextInput(attrs={"list": "specimen-types"}))
+    specimen_source = forms.CharField(label="Source", max_length=120, required=False)
+    collected_at = forms.DateTimeField(
+        label="Collected at",
+        widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
+        input_formats=["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"],
+    )
+    collected_fold = forms.ChoiceField(label="Which of the two?", choices=(("", "choose"), *FOLDS), required=False)
+    priority = forms.ChoiceField(label="Priority", choices=Priority.choices, widget=forms.RadioSelect, initial=Priority.ROUTINE)
+    stat_reason = forms.CharField(label="Reason for STAT", max_length=300, required=False)
+    indication = forms.CharField(label="Indication", max_length=300, required=False)
+    sample_confirmed = forms.CharField(required=False)
+
+    def __init__(
+        self, *args: Any, tests: Sequence[TestVersion], organisations: Sequence[Organisation], zone: ZoneInfo, **kwargs: Any
+    ) -> None:
+        super().__init__(*args, **kwargs)
+        self.zone = zone
+        self.ask_fold = False
+        self._choices("test", [(str(test.pk), test.definition.name) for test in tests])
+        self._choices("organisation", [(str(organisation.pk), organisation.name) for organisation in organisations])
+        self.fields["collected_at"].help_text = f"in {zone_name(clock.now(), zone)}"
+        self.fields["mrn"].help_text = "exactly as your hospital writes it"
+        self.fields["stat_reason"].help_text = "STAT interrupts other patients' work: say why this one cannot wait"
+        for name in self.fields:
+            self.fields[name].widget.attrs.setdefault("autocomplete", "off")
+
+    def _choices(self, name: str, choices: list[tuple[str, str]]) -> None:
+        field = cast(forms.ChoiceField, self.fields[name])
+        field.choices = choices if len(choices) == 1 else [("", "choose"), *choices]
+        if len(choices) == 1:
+            self.initial.setdefault(name, choices[0][0])
+
+    @property
+    def priorities(self) -> list[tuple[str, str]]:
+        """Each priority with what it means."""
+        return [(value, PRIORITY_HINT[value]) for value in Priority.values]
+
+    def clean_birth_date(self) -> date:
+        """A date of birth lies in the past."""
+        born: date = self.cleaned_data["birth_date"]
+        if born > clock.now().astimezone(self.zone).date():
+            raise forms.ValidationError("The birth date lies in the future.")
+        return born
+
+    def clean(self) -> dict[str, Any]:
+        """Settle the collection time, and ask for what only together makes sense."""
+        data = super().clean() or {}
+        if data.get("collected_at") is not None:
+            self._settle_collection(data)
+        if data.get("priority") == Priority.STAT and not data.get("stat_reason", "").strip():
+            self.add_error("stat_reason", "Say why this order is STAT.")
+        return data
+
+    def _settle_collection(self, data: dict[str, Any]) -> None:
+        naive: datetime = data["collected_at"].replace(tzinfo=None)  # Django read the digits; the zone is the site's
+        first, second = naive.replace(tzinfo=self.zone, fold=0), naive.replace(tzinfo=self.zone, fold=1)
+        if first.astimezone(UTC).astimezone(self.zone).replace(tzinfo=None) != naive:
+            self.add_error("collected_at", f"The clocks skipped this time in {self.zone.key}: it did not exist.")
+            return
+        self.ask_fold = first.utcoffset() != second.utcoffset()
+        if self.ask_fold and not data.get("collected_fold"):
+            self.add_error("collected_fold", f"The clocks were put back: this time came twice in {self.zone.key}. Say which one.")
+            return
+        data["collected_at"] = second if self.ask_fold and data["collected_fold"] == "1" else first
+
+    def request(self, intake: Intake) -> OrderRequest:
+        """What is asked for, from a valid form and its intake."""
+        data = self.cleaned_data
+        return OrderRequest(
+            intake_id=intake.pk,
+            ordering_organisation_id=UUID(data["organisation"]),
+            patient=PatientDetails(
+                mrn=data["mrn"],
+                family_name=data["family_name"],
+                given_name=data["given_name"],
+                birth_date=data["birth_date"],
+                sex=data["sex"],
+            ),
+            specimen=SpecimenDetails(
+                identifier=data["specimen_identifier"],
+                type=data["specimen_type"],
+                source=data["specimen_source"],
+                collected_at=data["collected_at"],
+            ),
+            priority=data["priority"],
+            stat_reason=data["stat_reason"] if data["priority"] == Priority.STAT else "",
+            indication=data["indication"],
+            sample_confirmed=data["sample_confirmed"],
+        )

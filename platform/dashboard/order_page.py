@@ -1,0 +1,186 @@
+"""The order page, gathered: timeline, flags, provenance, what can be done next."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from accounts.roles import Verb
+from audit.models import Event
+from dashboard.wording import FLAGS, counted, duration, duration_range, flag
+from engine_queue.models import Run
+from foundation.actor import Actor
+from orders import selectors
+from orders.models import Order
+from reports.selectors import ResultsPanel, asked, results_panel
+
+# (object, action) → title of a timeline entry; events without a title here are for the audit pages.
+_TITLES = {
+    ("orders.intake", "intake.received"): "Input received",
+    ("orders.intake", "state.ready"): "Input checked",
+    ("orders.order", "order.placed"): "Order received",
+    ("orders.order", "state.accepted"): "Accepted",
+    ("orders.order", "state.rejected"): "Rejected",
+    ("orders.order", "state.in_analysis"): "Scoring started",
+    ("orders.order", "state.awaiting_review"): "Scored",
+    ("orders.order", "state.awaiting_second_review"): "First signature",
+    ("orders.order", "state.reported"): "Reported",
+    ("orders.order", "state.cancelled"): "Cancelled",
+    ("orders.order", "order.attention"): "Needs a person",
+}
+_COLOURS = {"order.attention": "amber", "state.cancelled": "red", "state.rejected": "red"}
+_NEXT = {
+    "submitted": "Waiting to be accepted", "accepted": "Waiting for an engine worker", "in_analysis": "Scoring",
+    "awaiting_review": "Awaiting review", "awaiting_second_review": "Awaiting the second signature",
+}  # fmt: skip
+
+
+LISTED = 50  # records that were not accepted, shown on the page
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of the timeline."""
+
+    title: str
+    at: datetime | None  # None: not yet
+    detail: str = ""
+    colour: str = ""
+
+
+def timeline(order: Order) -> list[Entry]:
+    """What happened, from audit events, and what comes next."""
+    told = [entry for event in selectors.timeline(order) if (entry := _entry(event, order))]
+    upcoming = _NEXT.get(order.state)
+    return [*told, Entry(upcoming, None, _upcoming(order), "next")] if upcoming else told
+
+
+def _entry(event: Event, order: Order) -> Entry | None:
+    title = _TITLES.get((event.object_type, event.action))
+    if title is None:
+        return None
+    return Entry(title, event.at, _detail(event, order), _COLOURS.get(event.action, ""))
+
+
+def _detail(event: Event, order: Order) -> str:
+    intake = order.intake
+    match event.object_type, event.action:
+        case "orders.intake", "intake.received":
+            return f"{intake.filename}, by {event.actor_name}"
+        case "orders.intake", "state.ready":
+            return ", ".join(f"{number:,} {key.replace('_', ' ')}" for key, number in intake.counts.items() if number)
+        case "orders.order", "order.placed":
+            return f"by {event.actor_name}, {order.ordering_organisation.name}"
+        case "orders.order", "state.in_analysis":
+            return f"worker {event.actor_name}{_waited(order)}"
+        case "orders.order", "state.awaiting_review":
+            return f"{counted(order.items_total, 'item')}{_scored_in(order)}"
+        case "orders.order", "order.attention":
+            return flag(event.reason)
+        case "orders.order", "state.cancelled" | "state.rejected":
+            return f"{event.reason}, by {event.actor_name}"
+    return "" if event.actor_id is None else f"by {event.actor_name}"
+
+
+def _waited(order: Order) -> str:
+    if order.started_at is None or order.accepted_at is None:
+        return ""
+    return f", {duration((order.started_at - order.accepted_at).total_seconds())} after acceptance"
+
+
+def _scored_in(order: Order) -> str:
+    if order.scored_at is None or order.started_at is None:
+        return ""
+    return f" in {duration((order.scored_at - order.started_at).total_seconds())}"
+
+
+def _upcoming(order: Order) -> str:
+    if order.state in ("accepted", "in_analysis"):
+        return remaining_words(order)
+    return "a reviewer looks at the scores" if order.state == "awaiting_review" else ""
+
+
+def remaining_words(order: Order) -> str:
+    """Time to the last score as a range, or that nobody knows."""
+    found = selectors.remaining(order)
+    if found is None:
+        return "no estimate yet: this engine has scored nothing in the last 24 hours"
+    return f"about {duration_range(*found)}" + (" once it starts" if order.state == "accepted" else " to go")
+
+
+def flags(order: Order) -> list[str]:
+    """What a reader must know before he reads on."""
+    found = [flag(order.attention)] if order.attention else []
+    if order.hold_reason:
+        found.append(f"On hold: {flag(order.hold_reason)}")
+    if order.priority == "stat" and not order.stat_reason and order.attention != "stat.reason-missing":
+        found.append(FLAGS["stat.reason-missing"])
+    return found + [str(problem["reason"]) for problem in order.intake.problems if problem.get("fatal") is False]
+
+
+@dataclass(frozen=True)
+class Provenance:
+    """What decides the numbers."""
+
+    model: str
+    weights: str
+    precision: str
+    protocol: str
+    reference: str
+    digest: str
+    deployment: str
+    fingerprint: str
+    test: str
+
+
+def provenance(actor: Actor, order: Order) -> Provenance:
+    """From the run it was pinned to; for somebody who may not see runs, and before acceptance, from the test version."""
+    run: Run | None = (
+        Run.objects.for_actor(actor)
+        .filter(order_id=order.pk)
+        .select_related("model_version", "deployment")
+        .order_by("created_at")
+        .last()
+    )
+    test = order.test_version
+    deployment = run.deployment if run else test.deployment
+    model = run.model_version if run else deployment.model_version
+    return Provenance(
+        model=str(model), weights=model.weights_sha256, precision=run.precision if run else deployment.precision,
+        protocol=_protocol(run.protocol if run else test.protocol), reference=test.reference.name,
+        digest=run.reference_digest if run else order.intake.reference_digest, deployment=deployment.name,
+        fingerprint=deployment.fingerprint, test=str(test),
+    )  # fmt: skip
+
+
+def _protocol(protocol: dict[str, object]) -> str:
+    strand = {"average": "both strands, averaged", "forward": "forward strand", "reverse": "reverse strand"}
+    said = strand.get(str(protocol.get("strand")), str(protocol.get("strand")))
+    return f"{protocol.get('kind')}, {protocol.get('window'):,} bases, {said}"
+
+
+def results(actor: Actor, order: Order, parameters: Mapping[str, str]) -> ResultsPanel | None:
+    """The results panel when all is scored (or the scores so far, if asked for); None where this actor may not see any."""
+    if order.scored_at is None and "partial" not in parameters:
+        return None
+    wanted = asked(parameters)
+    return results_panel(actor, order, sort=wanted.sort, filter=wanted.filter, page=wanted.page)
+
+
+def token(order: Order) -> str:
+    """Changes whenever more than the counts has changed, so that the page re-reads its other parts too."""
+    return f"{order.state}.{order.attention}.{order.hold_reason}"
+
+
+def may_cancel(actor: Actor, order: Order) -> bool:
+    """Whether this actor may cancel it as it stands."""
+    return order.state in Order.OPEN and actor.may(Verb.CANCEL, order.ordering_organisation_id, order.performing_laboratory_id)
+
+
+def rejected_inputs(order: Order) -> list[tuple[str, int]]:
+    """Outcomes of the intake other than accepted, with their numbers."""
+    return [(key.replace("_", " "), number) for key, number in order.intake.counts.items() if number and key != "accepted"]
+
+
+def unlisted(order: Order, listed: int) -> int:
+    """Records that were not accepted, beyond those listed."""
+    return max(0, sum(number for _, number in rejected_inputs(order)) - listed)

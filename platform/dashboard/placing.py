@@ -1,0 +1,180 @@
+"""The order form between two requests: what was typed, which upload it is linked to, what has to be corrected."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from django.core.files.uploadedfile import UploadedFile
+from django.http import Http404
+
+from accounts.models import Organisation
+from dashboard.forms import OrderForm
+from dashboard.verdicts import Verdict, verdict
+from foundation.actor import Actor
+from foundation.errors import NotPermitted, Refused
+from orders import selectors, services, uploads
+from orders.errors import InvalidOrder, OrderConflict
+from orders.models import Intake, Order
+from registry.models import TestVersion
+
+Files = Mapping[str, "UploadedFile[Any]"]
+PASTED_NAME = "pasted text"
+
+
+class NoInput(Refused):
+    """Choose a file, or paste its text."""
+
+
+class NoTest(Refused):
+    """Choose the test and the ordering organisation first: they decide what is checked."""
+
+
+@dataclass
+class FormPage:
+    """Everything the page shows."""
+
+    form: OrderForm
+    intake: Intake | None = None
+    pasted: str = ""
+    input_errors: list[str] = field(default_factory=list)
+    sample_errors: list[str] = field(default_factory=list)
+
+    @property
+    def verdict(self) -> Verdict | None:
+        """The verdict on the linked upload."""
+        return verdict(self.intake) if self.intake else None
+
+    @property
+    def summary(self) -> list[tuple[str, str]]:
+        """(anchor, message) of everything that has to be corrected, in the order of the page."""
+        found = [("input", message) for message in self.input_errors]
+        for name in self.form.fields if self.form.is_bound else ():
+            anchor = "id_priority_0" if name == "priority" else f"id_{name}"
+            found += [(anchor, f"{self.form[name].label}: {message!s}") for message in self.form[name].errors]
+            if name == "specimen_source":
+                found += [("sample-choice", message) for message in self.sample_errors]
+        return found + [("order-form", str(message)) for message in (self.form.non_field_errors() if self.form.is_bound else ())]
+
+
+@dataclass(frozen=True)
+class Desk:
+    """What this person can order, and for whom."""
+
+    actor: Actor
+    tests: list[TestVersion]
+    organisations: list[Organisation]
+    zone: Any
+
+    def form(self, **kwargs: Any) -> OrderForm:
+        return OrderForm(tests=self.tests, organisations=self.organisations, zone=self.zone, **kwargs)
+
+
+def desk(actor: Actor, zone: Any) -> Desk:
+    """The tests and organisations of this actor. Raises `NotPermitted` for someone who places no orders."""
+    organisations = selectors.ordering_organisations(actor)
+    if not organisations:
+        raise NotPermitted("Your role does not include placing orders.", code="access.not-permitted")
+    return Desk(actor, selectors.offered_tests(actor), organisations, zone)
+
+
+def resume(at: Desk, query: Mapping[str, str]) -> FormPage:
+    """A fresh form, linked to an upload if the address names one."""
+    return FormPage(at.form(), _linked(at.actor, query.get("intake")))
+
+
+def recheck(at: Desk, data: Mapping[str, str], files: Files) -> FormPage:
+    """Take the input and show its verdict; what was typed stays as it is and is not judged yet."""
+    page = FormPage(at.form(initial={**data}), pasted=data.get("pasted", ""))
+    _take(page, at, data, files)
+    return page
+
+
+def submit(at: Desk, data: Mapping[str, str], files: Files) -> tuple[FormPage, Order | None]:
+    """Place the order, or say field by field what has to be corrected."""
+    page = FormPage(at.form(data=data), pasted=data.get("pasted", ""))
+    linked = _take(page, at, data, files)
+    valid = page.form.is_valid()
+    if page.intake is not None and not linked:
+        page.input_errors.append("The input was checked only now. Read the verdict, then place the order.")
+    if page.intake is None or not valid or page.input_errors:
+        return page, None
+    try:
+        return page, services.place(actor=at.actor, request=page.form.request(page.intake))
+    except InvalidOrder as error:
+        _object(page, error.fields)
+    except (OrderConflict, NotPermitted) as error:
+        page.form.add_error(None, str(error))
+    return page, None
+
+
+def take_input(at: Desk, data: Mapping[str, str], files: Files) -> Intake:
+    """The upload that the form speaks of: a new file or text, another sample of the same file, or the one already linked."""
+    current = _linked(at.actor, data.get("intake"))
+    chunks, name = _incoming(data, files, current)
+    if chunks is not None:
+        test, organisation_id = _chosen(at, data)
+        return uploads.start_intake(
+            actor=at.actor, test_version=test, ordering_organisation_id=organisation_id, chunks=chunks, filename=name
+        )
+    if current is None:
+        raise NoInput(code="intake.no-input")
+    sample = data.get("sample", "")
+    if sample and sample != current.sample and current.state in ("ready", "refused"):
+        return uploads.choose_sample(actor=at.actor, intake=current, sample=sample)
+    return current
+
+
+def _take(page: FormPage, at: Desk, data: Mapping[str, str], files: Files) -> bool:
+    """Link the page to its upload; whether it is the one the person has already seen the verdict of."""
+    try:
+        page.intake = take_input(at, data, files)
+    except Refused as error:
+        page.input_errors.append(str(error))
+        return False
+    return str(page.intake.pk) == data.get("intake")
+
+
+def _incoming(data: Mapping[str, str], files: Files, current: Intake | None) -> tuple[Iterable[bytes] | None, str]:
+    upload = files.get("file")
+    if upload is not None:
+        return upload.chunks(), upload.name or ""
+    text = as_text(data.get("pasted", ""))
+    if not text.strip() or (current is not None and hashlib.sha256(text).hexdigest() == current.file.sha256):
+        return None, ""
+    return [text], PASTED_NAME
+
+
+def as_text(pasted: str) -> bytes:
+    """Pasted text as a file: browsers send CRLF and drop the last line end, whatever was copied."""
+    text = pasted.replace("\r\n", "\n")
+    return (text if text.endswith("\n") or not text else text + "\n").encode()
+
+
+def _linked(actor: Actor, intake: str | None) -> Intake | None:
+    if not intake:
+        return None
+    try:
+        return selectors.intake_for(actor, UUID(intake))
+    except (ValueError, Http404):
+        return None
+
+
+def _chosen(at: Desk, data: Mapping[str, str]) -> tuple[TestVersion, UUID]:
+    tests = {str(test.pk): test for test in at.tests}
+    organisations = {str(organisation.pk): organisation.pk for organisation in at.organisations}
+    if data.get("test") not in tests or data.get("organisation") not in organisations:
+        raise NoTest(code="intake.no-test")
+    return tests[data["test"]], organisations[data["organisation"]]
+
+
+def _object(page: FormPage, fields: Mapping[str, list[str]]) -> None:
+    for name, messages in fields.items():
+        if name == "intake":
+            page.input_errors += messages
+        elif name == "sample":
+            page.sample_errors += messages
+        else:
+            for message in messages:
+                page.form.add_error(name if name in page.form.fields else None, message)

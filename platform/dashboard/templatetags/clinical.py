@@ -1,0 +1,131 @@
+"""Tags for what every clinical page shows: times in the site's zone, time left, priority, stage."""
+
+from datetime import datetime
+from typing import Any
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from dashboard import stages, wording
+from foundation import clock
+from orders.models import Order, Patient
+
+register = template.Library()
+NONE = "–"
+
+
+@register.simple_tag(takes_context=True)
+def moment(context: template.Context, value: datetime | None, style: str = "") -> SafeString | str:
+    """A time in the site's zone; hovering shows it in full. Style: "" | "seconds" | "full"."""
+    if value is None:
+        return NONE
+    zone = context["zone"]
+    full = wording.in_full(value, zone)
+    text = full if style == "full" else wording.day_and_time(value, now=clock.now(), zone=zone, seconds=style == "seconds")
+    return format_html('<time datetime="{}" title="{}">{}</time>', value.isoformat(), full, text)
+
+
+@register.simple_tag(takes_context=True)
+def zone_words(context: template.Context) -> str:
+    """The zone of every time on the page."""
+    return wording.zone_name(clock.now(), context["zone"])
+
+
+@register.simple_tag
+def timer(order: Order) -> SafeString | str:
+    """Time left in words; the browser keeps it going and speaks only at thresholds."""
+    due = stages.due(order)
+    if due is None:
+        return NONE
+    seconds = (due - clock.now()).total_seconds()
+    return format_html(
+        '<span role="timer" aria-live="off" aria-label="Time left for {}" class="{}" '
+        'data-due="{}" data-from="{}" data-label="{}">{}{}</span>',
+        order.accession, "late" if seconds < 0 else "", due.isoformat(), (order.accepted_at or order.placed_at).isoformat(),
+        order.accession, "▲ " if seconds < 0 else "", wording.time_left(seconds),
+    )  # fmt: skip
+
+
+@register.simple_tag
+def priority_tag(priority: str) -> SafeString:
+    """Priority as icon, word and colour."""
+    return format_html(
+        '<span class="tag {}"><span aria-hidden="true">{}</span> {}</span>',
+        priority,
+        wording.PRIORITY_ICON[priority],
+        wording.PRIORITY_WORD[priority],
+    )
+
+
+@register.simple_tag
+def identifier(patient: Patient) -> str:
+    """The patient's number, verbatim. A record held for an identity check has none of its own yet."""
+    known = list(patient.identifiers.all())
+    return f"{known[0].type} {known[0].value}" if known else "number under identity check"
+
+
+@register.filter
+def stage(order: Order) -> stages.Stage:
+    """Where the order stands."""
+    return stages.stage(order)
+
+
+@register.filter
+def what(order: Order) -> str:
+    """The test and how much of it."""
+    return stages.what(order)
+
+
+@register.filter
+def due(order: Order) -> datetime | None:
+    """The due time that counts now."""
+    return stages.due(order)
+
+
+@register.filter
+def birth(patient: Patient) -> str:
+    """A birth date that no country reads in another order: 31 Jan 1970."""
+    return f"{patient.birth_date.day} {patient.birth_date:%b %Y}"
+
+
+@register.filter
+def number(value: Any) -> str:
+    """1,139."""
+    return f"{value:,}"
+
+
+@register.filter
+def flag_words(code: str) -> str:
+    """The words of a reason code."""
+    return wording.flag(code)
+
+
+@register.filter
+def file_size(count: int) -> str:
+    """3.2 MB."""
+    return wording.file_size(count)
+
+
+@register.filter
+def duration(seconds: float) -> str:
+    """21 s."""
+    return wording.duration(seconds)
+
+
+@register.filter
+def plus_one(value: int) -> int:
+    """For positions that people count from one."""
+    return value + 1
+
+
+@register.filter
+def words_of_outcome(outcome: str) -> str:
+    """not_carried → not carried."""
+    return outcome.replace("_", " ")
+
+
+@register.filter
+def percent(share: float) -> str:
+    """43 %."""
+    return f"{round(share * 100)} %"

@@ -1,0 +1,126 @@
+"""The verdict on an upload, as the order form shows it before anything is ordered."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from dashboard.wording import counted, duration_range
+from foundation import clock
+from orders import selectors
+from orders.models import Intake, IntakeRecord
+from registry.priority import PRIORITY_RANK, Priority
+
+OUTCOMES = (
+    ("accepted", "accepted", "will be scored"),
+    ("parked", "parked", "sound, not scored by this version"),
+    ("refused", "refused", "wrong in itself"),
+    ("not_carried", "not carried", "the sample does not have it"),
+    ("no_call", "no call", "not known whether the sample has it"),
+)
+LISTED = 200  # exceptions shown; the file's owner mends the file long before that
+PATIENCE = timedelta(seconds=10)  # after which a check that has not begun is worth a word
+
+
+@dataclass(frozen=True)
+class Count:
+    """One outcome with its number of record × ALT."""
+
+    key: str
+    label: str
+    hint: str
+    number: int
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """What placing it now would mean."""
+
+    priority: str
+    ahead: int
+    words: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One intake with everything the form says about it."""
+
+    intake: Intake
+    counts: list[Count]
+    fatal: list[dict[str, Any]]
+    notes: list[dict[str, Any]]
+    exceptions: list[IntakeRecord]
+    preview: list[IntakeRecord]
+    forecasts: list[Forecast]
+    tokens: int
+
+    @property
+    def pending(self) -> bool:
+        """Still waiting or being checked."""
+        return self.intake.state in ("waiting", "checking")
+
+    @property
+    def overdue(self) -> bool:
+        """Nobody has taken the check up: perhaps no platform worker is running."""
+        return self.intake.state == "waiting" and clock.now() - self.intake.created_at > PATIENCE
+
+    @property
+    def asks_for_sample(self) -> bool:
+        """Refused only because one of several samples has to be chosen first."""
+        return self.intake.state == "refused" and bool(self.fatal) and all(p["code"] == "vcf.sample-choice" for p in self.fatal)
+
+    @property
+    def unlisted(self) -> int:
+        """Exceptions beyond those listed."""
+        return max(0, sum(count.number for count in self.counts if count.key != "accepted") - len(self.exceptions))
+
+    @property
+    def spoken(self) -> str:
+        """One sentence for somebody who does not see the panel."""
+        if self.pending:
+            return "Checking the input."
+        if self.asks_for_sample:
+            return "Choose the sample of the file that is this specimen."
+        if self.intake.state == "refused":
+            return f"The input is refused. {self.fatal[0]['reason'] if self.fatal else ''}".strip()
+        said = [f"{count.number} {count.label}" for count in self.counts if count.number or count.key == "accepted"]
+        return f"The input is checked: {', '.join(said)}."
+
+    @property
+    def build_words(self) -> str:
+        """How the reference was proven, from what the check found."""
+        build = self.intake.facts.get("build") or {}
+        parts = []
+        if build.get("ref_checked"):
+            parts.append(f"REF equals the reference in {build['ref_matched']:,} of {counted(build['ref_checked'], 'record')}")
+        if build.get("lengths_matched"):
+            parts.append(f"length of {counted(len(build['lengths_matched']), 'contig')} in the header matches")
+        return "; ".join(parts)
+
+
+def verdict(intake: Intake) -> Verdict:
+    """Gather what is known of an intake now."""
+    settled = intake.state in ("ready", "refused")
+    fatal = [p for p in intake.problems if p.get("fatal")]
+    forecasts, tokens = _forecasts(intake) if intake.state == "ready" else ([], 0)
+    return Verdict(
+        intake=intake,
+        counts=[Count(key, label, hint, int(intake.counts.get(key, 0))) for key, label, hint in OUTCOMES] if intake.counts else [],
+        fatal=fatal,
+        notes=[p for p in intake.problems if not p.get("fatal")],
+        exceptions=selectors.intake_exceptions(intake, limit=LISTED) if settled else [],
+        preview=selectors.intake_preview(intake, limit=5) if intake.state == "ready" else [],
+        forecasts=forecasts,
+        tokens=tokens,
+    )
+
+
+def _forecasts(intake: Intake) -> tuple[list[Forecast], int]:
+    made, tokens = [], 0
+    for priority in (Priority.STAT, Priority.ROUTINE):
+        found = selectors.estimate(intake, rank=PRIORITY_RANK[priority])
+        tokens = found.tokens
+        words = (
+            "" if found.seconds_low is None or found.seconds_high is None else duration_range(found.seconds_low, found.seconds_high)
+        )
+        made.append(Forecast(priority, found.ahead, words))
+    return made, tokens

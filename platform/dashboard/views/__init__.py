@@ -1,0 +1,1 @@
+"""Pages: parse, call one service or selector, respond."""

@@ -1,0 +1,28 @@
+"""The engine page, for those who look after it."""
+
+from django.core.exceptions import PermissionDenied
+from django.http import HttpResponse
+from django.shortcuts import render
+
+from accounts.middleware import ActorRequest
+from accounts.roles import Verb
+from dashboard import engine_line
+from dashboard.views.responses import page
+
+
+@page
+def engine(request: ActorRequest) -> HttpResponse:
+    """Workers, deployments, what runs and waits."""
+    return _show(request, "dashboard/engine.html")
+
+
+@page
+def engine_live(request: ActorRequest) -> HttpResponse:
+    """The part that is re-read every few seconds."""
+    return _show(request, "dashboard/parts/engine_live.html")
+
+
+def _show(request: ActorRequest, template: str) -> HttpResponse:
+    if not request.actor.organisations(Verb.VIEW_ENGINE):
+        raise PermissionDenied
+    return render(request, template, {"engine": engine_line.overview()})

@@ -1,0 +1,115 @@
+"""Rows of the worklist: what is said beside an order, and the one thing to do next."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+from accounts.roles import Verb
+from dashboard import stages
+from dashboard.wording import counted, duration, flag, ordinal
+from foundation import clock
+from foundation.actor import Actor
+from orders import selectors
+from orders.models import Order
+from orders.selectors import Worklist
+
+EMPTY = {
+    "open": "No open orders.",
+    "mine": "Nothing here is yours: you have placed no open order and none is assigned to you.",
+    "unassigned": "Every open order has somebody who looks after it.",
+    "running": "Nothing is being scored at this moment.",
+    "review": "Nothing is waiting for a reviewer.",
+    "late": "Nothing is late.",
+    "hold": "Nothing is on hold.",
+    "attention": "Nothing needs a person's attention.",
+    "done": "No order has been closed yet.",
+}
+HOT = frozenset({"late", "attention"})  # chips whose count is red when it is not zero
+
+
+@dataclass(frozen=True)
+class Row:
+    """One order in the list."""
+
+    order: Order
+    action: str
+    primary: bool
+    progress: str  # words in the progress column
+    note: str  # small words under them
+    place: str  # beside "Queued"
+
+
+@dataclass(frozen=True)
+class Page:
+    """The whole list as shown."""
+
+    stat: list[Row]
+    rows: list[Row]
+    worklist: Worklist
+    stat_matching: int
+    empty: str
+
+    @property
+    def first(self) -> int:
+        """Number of the first row on this page."""
+        return (self.worklist.page - 1) * selectors.PAGE + 1
+
+    @property
+    def last(self) -> int:
+        """Number of the last row on this page."""
+        return self.first + len(self.rows) - 1
+
+
+def page(actor: Actor, *, chip: str, search: str, number: int, places: Mapping[UUID, tuple[int, int]]) -> Page:
+    """One page of rows. Open STAT orders are always all there, whatever the filter, the search or the page says."""
+    found = selectors.worklist(actor, chip=chip, search=search, page=number)
+    filtered = found.chip != "open" or bool(found.search)
+    pinned = selectors.worklist(actor).stat if filtered else found.stat
+    return Page(
+        stat=[row(order, actor, places) for order in sorted(pinned, key=_soonest)],
+        rows=[row(order, actor, places) for order in found.rows],
+        worklist=found,
+        stat_matching=len(found.stat) if filtered else 0,
+        empty=f"No order matches “{found.search}”." if found.search else EMPTY[found.chip],
+    )
+
+
+def _soonest(order: Order) -> float:
+    due = stages.due(order)
+    return due.timestamp() if due else float("inf")
+
+
+def row(order: Order, actor: Actor, places: Mapping[UUID, tuple[int, int]]) -> Row:
+    """What is said of one order."""
+    reviews = order.state.startswith("awaiting") and actor.may(Verb.VIEW_UNRELEASED, order.performing_laboratory_id)
+    progress, note = _progress(order)
+    place = places.get(order.pk)
+    return Row(
+        order=order, action="See results" if reviews else "Open", primary=reviews, progress=progress, note=note,
+        place=f"{ordinal(place[0])} of {place[1]:,}" if place and order.state == "accepted" else "",
+    )  # fmt: skip
+
+
+def _progress(order: Order) -> tuple[str, str]:
+    if order.attention:
+        return flag(order.attention).split(". ")[0].split(": ")[0], ""
+    if order.state == "in_analysis":
+        return "", _to_go(order)
+    if order.scored_at is not None and order.started_at is not None:
+        return f"scored in {duration((order.scored_at - order.started_at).total_seconds())}", _exceptions(order)
+    return ("waiting for the engine" if order.state == "accepted" else ""), _exceptions(order)
+
+
+def _to_go(order: Order) -> str:
+    """From the order's own pace so far; silent until there is one."""
+    if order.started_at is None or not order.items_done:
+        return "started"
+    pace = (clock.now() - order.started_at).total_seconds() / order.items_done
+    return f"done in about {duration(pace * (order.items_total - order.items_done))}"
+
+
+def _exceptions(order: Order) -> str:
+    said: Sequence[str] = [
+        f"{int(order.intake.counts.get(key, 0)):,} {key}" for key in ("parked", "refused") if order.intake.counts.get(key)
+    ]
+    return ", ".join(said) or (counted(len(order.intake.problems), "note") if order.intake.problems else "")

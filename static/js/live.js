@@ -1,0 +1,99 @@
+// The socket brings hints (an id and a version, never clinical data); the page then re-reads itself over HTTP, where
+// rights are checked again. When the socket drops, the page says so and polls.
+import { now, timeOfDay } from "./clock.js";
+import { say } from "./announce.js";
+
+const POLL = 15_000; // while the socket is down
+const REFRESH = 30_000; // while it is up: engine workers come and go without a hint
+const PING = 20_000;
+const PONG = 5_000;
+const RETRY = [500, 1_000, 2_000, 5_000, 10_000, 15_000];
+
+const polling = new URLSearchParams(location.search).get("poll") !== "off";
+let socket = null;
+let attempt = 0;
+let lastRead = now();
+let state = "connecting";
+let pongTimer = 0;
+let retryTimer = 0;
+
+const part = () => document.querySelector("[data-live]");
+
+function reread() {
+  const target = part();
+  if (target && window.htmx) window.htmx.trigger(target, "reread");
+}
+
+function show() {
+  const line = document.getElementById("link-state");
+  if (!line) return;
+  const since = timeOfDay(lastRead);
+  const words = {
+    connecting: `connecting · read ${since}`,
+    live: `live · ${timeOfDay()}`,
+    retrying: `reconnecting · ${polling ? "reading every 15 s" : "not reading"} · read ${since}`,
+    stale: `stale since ${since} · the server does not answer`,
+  }[state];
+  line.dataset.link = state;
+  const text = line.querySelector("[data-words]");
+  if (text.textContent !== words) text.textContent = words;
+}
+
+function become(next) {
+  if (next !== state) {
+    if (next === "retrying" && state === "live") say("Live updates are interrupted. The page reads itself every 15 seconds.");
+    if (next === "stale") say("The server does not answer. What you see may be out of date.");
+    if (next === "live" && state !== "connecting") say("Live updates are back.");
+  }
+  state = next;
+  show();
+}
+
+function connect() {
+  clearTimeout(retryTimer);
+  const scheme = location.protocol === "https:" ? "wss" : "ws";
+  socket = new WebSocket(`${scheme}://${location.host}${part().dataset.live}`);
+  socket.onopen = () => {
+    attempt = 0;
+    become("live");
+    reread(); // whatever happened while nobody listened
+  };
+  socket.onmessage = (event) => {
+    clearTimeout(pongTimer);
+    if (event.data !== "pong") reread();
+  };
+  socket.onclose = () => {
+    clearTimeout(pongTimer);
+    if (state !== "stale") become("retrying");
+    retryTimer = setTimeout(connect, RETRY[Math.min(attempt++, RETRY.length - 1)]);
+  };
+}
+
+function ping() {
+  if (socket?.readyState !== WebSocket.OPEN) return;
+  socket.send("ping");
+  clearTimeout(pongTimer);
+  pongTimer = setTimeout(() => socket.close(), PONG); // open in name only
+}
+
+function wasRead(event) {
+  if (event.detail.target !== part() && event.detail.elt !== part()) return;
+  lastRead = now();
+  if (state === "stale") become(socket?.readyState === WebSocket.OPEN ? "live" : "retrying");
+  show();
+}
+
+export function startLive() {
+  if (!part()) return;
+  document.addEventListener("htmx:afterSwap", wasRead);
+  document.addEventListener("htmx:sendError", () => become("stale"));
+  document.addEventListener("htmx:timeout", () => become("stale"));
+  window.addEventListener("online", () => socket?.readyState > WebSocket.OPEN && connect());
+  setInterval(show, 1000);
+  setInterval(ping, PING);
+  if (polling) {
+    setInterval(() => state !== "live" && reread(), POLL);
+    setInterval(() => state === "live" && part().dataset.refresh && reread(), REFRESH);
+  }
+  connect();
+}

@@ -1,0 +1,12 @@
+// Everything here improves pages that work without it. Each module looks for its own elements and leaves others alone.
+import { startClock } from "./clock.js";
+import { startHtmx } from "./partials.js";
+import { startKeys } from "./keys.js";
+import { startLive } from "./live.js";
+import { startOrderForm } from "./order_form.js";
+
+startClock();
+startHtmx();
+startKeys();
+startLive();
+startOrderForm();

@@ -1,0 +1,98 @@
+// The order form: drag and drop, checking as soon as a file is chosen, the STAT reason, one order for two clicks.
+import { say } from "./announce.js";
+
+let said = ""; // the last verdict read out
+const get = (id) => document.getElementById(id);
+
+function dragAndDrop(drop, file) {
+  for (const kind of ["dragenter", "dragover"]) {
+    drop.addEventListener(kind, (event) => {
+      event.preventDefault();
+      drop.classList.add("over");
+    });
+  }
+  for (const kind of ["dragleave", "drop"]) drop.addEventListener(kind, () => drop.classList.remove("over"));
+  drop.addEventListener("drop", (event) => {
+    event.preventDefault();
+    if (!event.dataTransfer.files.length) return;
+    file.files = event.dataTransfer.files;
+    file.dispatchEvent(new Event("change", { bubbles: true }));
+  });
+  // a file that misses the field must not replace the page, and with it everything that was typed
+  for (const kind of ["dragover", "drop"]) window.addEventListener(kind, (event) => event.preventDefault());
+}
+
+// A verdict speaks of one input. When the input changes, the verdict goes, and with it the link to the old file.
+function outdate() {
+  if (!document.querySelector("#verdict [name=intake]")) return;
+  const told = document.createElement("p");
+  told.className = "note";
+  told.textContent = "The input has changed since it was checked. Check it again.";
+  get("verdict").replaceChildren(told);
+  get("sample-choice")?.replaceChildren();
+}
+
+function checkedInput(form) {
+  const [file, pasted, button] = [get("id_file"), get("id_pasted"), get("check")];
+  dragAndDrop(get("drop"), file);
+  file.addEventListener("change", () => {
+    if (!file.files.length) return;
+    pasted.value = "";
+    outdate();
+    button.click();
+  });
+  pasted.addEventListener("input", () => {
+    file.value = "";
+    outdate();
+  });
+  for (const select of form.querySelectorAll("[name=test], [name=organisation]")) select.addEventListener("change", outdate);
+}
+
+function uploadProgress() {
+  document.addEventListener("htmx:xhr:progress", (event) => {
+    const bar = get("upload");
+    if (!bar || event.detail.elt.id !== "check" || !event.detail.lengthComputable) return;
+    bar.hidden = event.detail.loaded >= event.detail.total;
+    bar.value = event.detail.loaded / event.detail.total;
+  });
+}
+
+function statReason(form) {
+  const [box, reason] = [get("stat-reason"), get("id_stat_reason")];
+  const update = () => {
+    const stat = form.querySelector("[name=priority]:checked")?.value === "stat";
+    box.hidden = !stat;
+    reason.required = stat;
+  };
+  form.addEventListener("change", update);
+  update();
+}
+
+function oneOrder(form) {
+  form.addEventListener("submit", (event) => {
+    if (event.submitter?.value !== "place") return;
+    if (form.dataset.sent) {
+      event.preventDefault();
+      return;
+    }
+    form.dataset.sent = "yes";
+    if (form.querySelector("#verdict [name=intake]")) get("id_file").disabled = true; // the file is there already
+    event.submitter.setAttribute("aria-disabled", "true");
+    event.submitter.textContent = "Placing the order…";
+  });
+  window.addEventListener("pageshow", () => delete form.dataset.sent);
+}
+
+export function startOrderForm() {
+  get("error-summary")?.focus();
+  const form = get("order-form");
+  if (!form) return;
+  checkedInput(form);
+  uploadProgress();
+  statReason(form);
+  oneOrder(form);
+  document.addEventListener("htmx:afterSwap", () => {
+    const verdict = get("verdict");
+    if (verdict?.dataset.said && verdict.dataset.said !== said) say((said = verdict.dataset.said));
+  });
+}
