@@ -42,7 +42,7 @@ def up(root: Path, environ: Mapping[str, str]) -> None:
                     everyone += [platform.web(listener.fileno()), *platform.workers()]
                     _launch(everyone, address)
                     note_holder(held, f"process {os.getpid()}, {address}")
-                    say(f"logs: {checkout.logs}    Ctrl-C stops everything\nREADY {address}")
+                    _welcome(environment, address)
                     watch([*services.watched, *everyone])
                 finally:
                     _stop(everyone)
@@ -65,6 +65,13 @@ def _launch(everyone: list[Watched], address: str) -> None:
         for one in everyone:
             one.launch()
         _wait_for_page(address, everyone)
+
+
+def _welcome(environment: Mapping[str, str], address: str) -> None:
+    if environment["DEMO"] == "1":
+        say("new passwords for the demo people: make manage CMD=demo_passwords")
+    say("logs: .run/logs    Ctrl-C stops everything")
+    say(f"READY {address}")
 
 
 def _wait_for_page(address: str, everyone: list[Watched]) -> None:
