@@ -1,0 +1,27 @@
+"""Reason codes are stable, spelled alike, and documented."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from foundation import reasons
+from foundation.reasons import Reason
+
+PAGE = Path(__file__).parents[2] / "docs" / "reason-codes.md"
+
+
+def test_the_page_is_made_from_the_registry():
+    assert PAGE.read_text() == reasons.page()
+
+
+def test_a_code_has_a_domain_and_a_name():
+    assert all(re.fullmatch(r"[a-z0-9]+(\.[a-z0-9-]+)+", code) for code in Reason)
+
+
+def test_a_retired_code_is_never_used_again():
+    assert not reasons.RETIRED & set(map(str, Reason))
+
+
+def test_words_are_filled_in_and_braces_of_a_file_stay_text():
+    assert Reason.VCF_UNKNOWN_CONTIG.say(contig="{x}", reference="r") == "Contig “{x}” is not in the reference r."
