@@ -1,5 +1,11 @@
-"""Report page and PDF."""
+"""Report page, PDF and CSV."""
 
-from django.urls import URLPattern, URLResolver
+from django.urls import path
 
-urlpatterns: list[URLPattern | URLResolver] = []
+from reports import views
+
+urlpatterns = [
+    path("orders/<uuid:pk>/report/", views.page, name="report-page"),
+    path("orders/<uuid:pk>/report.pdf", views.pdf_file, name="report-pdf"),
+    path("orders/<uuid:pk>/results.csv", views.results_csv, name="order-results.csv"),
+]

@@ -1,0 +1,242 @@
+"""The canonical content of a report. Its JSON is the source: page, PDF and every later form draw from these bytes alone.
+
+Canonical form: UTF-8, keys sorted, no white space, numbers as the shortest text that reads back to the same double,
+no NaN or infinity. Times are UTC. What is signed is SHA-256 of these bytes.
+"""
+
+import hashlib
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import TypeAdapter
+
+FORMAT = "helicase.report/1"
+
+
+@dataclass(frozen=True)
+class Heading:
+    """What the report says of itself."""
+
+    number: int
+    kind: str
+    drafted_at: str
+
+
+@dataclass(frozen=True)
+class Laboratory:
+    """Who did the test, and where (42 CFR 493.1291(c)(2))."""
+
+    name: str
+    address: str
+    phone: str
+    clia_number: str
+    time_zone: str  # times are printed in it
+
+
+@dataclass(frozen=True)
+class Ordering:
+    """Who asked."""
+
+    organisation: str
+    address: str
+    phone: str
+    person: str
+    placer_system: str
+    placer_number: str
+
+
+@dataclass(frozen=True)
+class Identifier:
+    """One number the patient is known by, verbatim."""
+
+    system: str
+    issuer: str  # the system in words
+    type: str
+    value: str
+
+
+@dataclass(frozen=True)
+class PatientFacts:
+    """Whose specimen it was."""
+
+    family_name: str
+    given_name: str
+    birth_date: str
+    sex: str
+    identifiers: list[Identifier]
+
+
+@dataclass(frozen=True)
+class SpecimenFacts:
+    """What was tested."""
+
+    identifier: str
+    type: str
+    source: str
+    collected_at: str
+    received_at: str  # empty: not recorded
+    condition: str
+
+
+@dataclass(frozen=True)
+class OrderFacts:
+    """What was asked for, and when things happened."""
+
+    accession: str
+    indication: str
+    priority: str
+    stat_reason: str
+    placed_at: str
+    accepted_at: str
+    scored_at: str
+
+
+@dataclass(frozen=True)
+class TestFacts:
+    """The test, and what it may be used for."""
+
+    __test__ = False  # not a test case, whatever its name says to pytest
+    code: str
+    name: str
+    version: int
+    intended_use: str
+    validated: bool
+    limitations: str
+
+
+@dataclass(frozen=True)
+class CodeCount:
+    """How many record × ALT had this outcome for this reason."""
+
+    outcome: str
+    code: str
+    count: int
+
+
+@dataclass(frozen=True)
+class Excluded:
+    """One parked or refused record × ALT."""
+
+    line: int
+    contig: str
+    position: int
+    outcome: str
+    code: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class InputFacts:
+    """The file, and what became of its records."""
+
+    filename: str
+    sha256: str
+    size: int
+    kind: str
+    sample: str
+    records: int
+    counts: dict[str, int]
+    by_code: list[CodeCount]
+    excluded: list[Excluded]  # the first ones
+    excluded_not_listed: int
+
+
+@dataclass(frozen=True)
+class Methods:
+    """How the scores came about: enough to do it again."""
+
+    run: str
+    run_kind: str
+    model: str
+    model_version: str
+    weights_sha256: str
+    tokenizer_sha256: str
+    precision: str
+    protocol: dict[str, Any]
+    reference: str
+    reference_description: str
+    reference_digest: str
+    deployment: str
+    deployment_fingerprint: str
+    result_fingerprints: list[str]
+    batch_invariant: bool  # the engine's bit contract held for every result
+    unit: str
+
+
+@dataclass(frozen=True)
+class Gene:
+    """A gene of the reference's annotation that overlaps the scored region; 1-based, inclusive."""
+
+    contig: str
+    start: int
+    end: int
+    strand: str
+    name: str
+
+
+@dataclass(frozen=True)
+class ResultLine:
+    """One scored (or failed) item beside what was submitted."""
+
+    ordinal: int
+    line: int  # of the submitted file
+    name: str
+    length: int  # bases of a sequence; 0 for a variant
+    contig: str
+    submitted_contig: str
+    position: int
+    ref: str
+    alt: str
+    norm_position: int
+    norm_ref: str
+    norm_alt: str
+    genotype: str
+    zygosity: str
+    phased: bool
+    filter: str
+    ll_ref: float | None
+    ll_alt: float | None
+    delta: float | None
+    tokens: int
+    flags: list[str]
+    failure: str
+    fingerprint: str
+
+
+@dataclass(frozen=True)
+class Content:
+    """Everything a report says."""
+
+    format: str
+    report: Heading
+    laboratory: Laboratory
+    ordering: Ordering
+    patient: PatientFacts
+    specimen: SpecimenFacts
+    order: OrderFacts
+    test: TestFacts
+    input: InputFacts
+    methods: Methods
+    genes: list[Gene]
+    results: list[ResultLine]
+
+
+_READER = TypeAdapter(Content)
+
+
+def canonical(content: Content) -> str:
+    """The canonical JSON text. Raises ValueError for a number that is not finite."""
+    return json.dumps(
+        content, default=lambda part: part.__dict__, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
+    )
+
+
+def digest(text: str) -> str:
+    """SHA-256 of the UTF-8 bytes, in hexadecimal."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def parse(text: str) -> Content:
+    """The content that a canonical text holds."""
+    return _READER.validate_json(text)

@@ -1,0 +1,187 @@
+"""A report as people read it: words, tables and the picture, composed from the canonical content alone.
+
+Page and PDF both print this object and nothing else, so they cannot say different things.
+"""
+
+from dataclasses import dataclass
+
+from reports import result_table, statements, svg, wording
+from reports.content import Content, parse
+from reports.models import ReportKind, ReportVersion
+from reports.result_table import Table
+
+_KINDS = dict(ReportKind.choices)
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A labelled value."""
+
+    label: str
+    value: str
+    exact: bool = False  # a digest or identifier, set in a fixed-width font
+
+
+@dataclass(frozen=True)
+class Group:
+    """Facts under one heading."""
+
+    title: str
+    facts: tuple[Fact, ...]
+
+
+@dataclass(frozen=True)
+class Document:
+    """Everything printed, in the order of printing."""
+
+    title: str
+    banners: tuple[str, ...]
+    laboratory: tuple[str, ...]
+    accession: str
+    identity: str  # the identifiers that stand on each page
+    edition: str  # version and kind, on each page
+    groups: tuple[Group, ...]
+    outcome: str
+    picture: str  # SVG, or empty
+    picture_words: str
+    results: Table
+    verdicts: Table
+    excluded: Table
+    methods: Group
+    interpretation: str
+    limitations: tuple[str, ...]
+    sha256: str  # of the canonical content
+
+
+def compose(version: ReportVersion) -> Document:
+    """The document of one report version."""
+    said = parse(version.content)
+    picture = svg.picture(said)
+    return Document(
+        title=f"Variant score report: {said.test.name}",
+        banners=_banners(said),
+        laboratory=_laboratory(said),
+        accession=said.order.accession,
+        identity=identity(said),
+        edition=f"Report version {said.report.number} · {_KINDS[said.report.kind]}",
+        groups=(_patient(said), _specimen(said), _order(said), _input(said)),
+        outcome=statements.outcome(said),
+        picture=picture,
+        picture_words=svg.alternative(said),
+        results=result_table.results(said),
+        verdicts=result_table.verdicts(said),
+        excluded=result_table.excluded(said),
+        methods=_methods(said),
+        interpretation=statements.INTERPRETATION,
+        limitations=statements.limitations(said),
+        sha256=version.content_sha256,
+    )
+
+
+def identity(said: Content) -> str:
+    """Name, birth date and first identifier: at least two identifiers of the patient."""
+    patient = said.patient
+    number = f"{patient.identifiers[0].type} {patient.identifiers[0].value}" if patient.identifiers else "no patient number"
+    return f"{patient.family_name}, {patient.given_name} · born {patient.birth_date} · {number}"
+
+
+def _banners(said: Content) -> tuple[str, ...]:
+    unsigned = "UNSIGNED DRAFT" if said.report.kind == ReportKind.UNSIGNED else ""
+    return tuple(filter(None, (unsigned, wording.use_banner(said.test.intended_use, validated=said.test.validated))))
+
+
+def _laboratory(said: Content) -> tuple[str, ...]:
+    lab = said.laboratory
+    return (
+        lab.name,
+        ", ".join(line.strip() for line in lab.address.splitlines() if line.strip()) or "address not recorded",
+        f"CLIA {lab.clia_number or wording.NOT_RECORDED}" + (f" · {lab.phone}" if lab.phone else ""),
+    )
+
+
+def _patient(said: Content) -> Group:
+    patient = said.patient
+    numbers = tuple(Fact(i.type, f"{i.value} ({i.issuer})") for i in patient.identifiers)
+    return Group(
+        "Patient",
+        (
+            Fact("Name", f"{patient.family_name}, {patient.given_name}"),
+            *numbers,
+            Fact("Birth date", patient.birth_date),
+            Fact("Sex", patient.sex.capitalize()),
+        ),
+    )
+
+
+def _specimen(said: Content) -> Group:
+    specimen, zone = said.specimen, said.laboratory.time_zone
+    return Group(
+        "Specimen",
+        (
+            Fact("Label", specimen.identifier, exact=True),
+            Fact("Type", specimen.type),
+            Fact("Source", specimen.source or wording.NOT_RECORDED),
+            Fact("Collected", wording.moment(specimen.collected_at, zone)),
+            Fact("Received", wording.moment(specimen.received_at, zone)),
+            Fact("Condition", specimen.condition or wording.NOT_RECORDED),
+        ),
+    )
+
+
+def _order(said: Content) -> Group:
+    order, by, zone = said.order, said.ordering, said.laboratory.time_zone
+    placer = (Fact("Placer number", f"{by.placer_number} ({by.placer_system})"),) if by.placer_number else ()
+    stat = (Fact("STAT reason", order.stat_reason),) if order.stat_reason else ()
+    return Group(
+        "Order",
+        (
+            Fact("Ordered by", " · ".join(filter(None, (by.person, by.organisation)))),
+            *placer,
+            Fact("Test", f"{said.test.name} ({said.test.code}), version {said.test.version}"),
+            Fact("Priority", order.priority.upper()),
+            *stat,
+            Fact("Indication", order.indication or wording.NOT_RECORDED),
+            Fact("Order received", wording.moment(order.placed_at, zone)),
+            Fact("Accepted", wording.moment(order.accepted_at, zone)),
+            Fact("Scored", wording.moment(order.scored_at, zone)),
+            Fact("Report drafted", wording.moment(said.report.drafted_at, zone)),
+        ),
+    )
+
+
+def _input(said: Content) -> Group:
+    file = said.input
+    return Group(
+        "Input",
+        (
+            Fact("File", f"{file.filename} ({file.kind.upper()}, {wording.grouped(file.size)} bytes)"),
+            Fact("SHA-256", file.sha256, exact=True),
+            Fact("Sample column", file.sample or "none in the file"),
+            Fact("Records", wording.grouped(file.records)),
+        ),
+    )
+
+
+def _methods(said: Content) -> Group:
+    how = said.methods
+    reference = " · ".join(filter(None, (how.reference, how.reference_description))) or "none (sequences are scored as they are)"
+    invariant = "held for every result" if how.batch_invariant else "NOT held for every result"
+    return Group(
+        "Methods",
+        (
+            Fact("Score", statements.score(said)),
+            Fact("Model", f"{how.model} {how.model_version}, DNA language model"),
+            Fact("Weights SHA-256", how.weights_sha256, exact=True),
+            Fact("Tokenizer SHA-256", how.tokenizer_sha256, exact=True),
+            Fact("Precision", how.precision),
+            Fact("Protocol", statements.protocol(said)),
+            Fact("Reference", reference),
+            Fact("Reference digest", how.reference_digest or wording.NOT_RECORDED, exact=True),
+            Fact("Deployment", how.deployment),
+            Fact(
+                "Fingerprint", ", ".join(how.result_fingerprints) or how.deployment_fingerprint or wording.NOT_RECORDED, exact=True
+            ),
+            Fact("Bit contract", f"the same bits whatever else the engine was doing: {invariant}"),
+            Fact("Run", f"{how.run} ({how.run_kind})", exact=True),
+        ),
+    )

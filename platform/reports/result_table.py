@@ -1,0 +1,126 @@
+"""The tables of a report. A long one shows the largest |Δ| and names the CSV, by digest, that holds every line."""
+
+from dataclasses import dataclass
+
+from reports import spreadsheet, wording
+from reports.content import Content, ResultLine
+
+PRINTED = 500  # result rows in a document
+_VARIANT: tuple[str, ...] = ("Position", "REF > ALT", "Normalised", "Zygosity", "FILTER", "ll REF", "ll ALT", "Δ", "Flags")
+_SEQUENCE: tuple[str, ...] = ("Name", "Bases", "Log-likelihood", "Per base", "Flags")
+_OUTCOMES = {
+    "accepted": "Accepted",
+    "parked": "Parked: sound, but not scored in this version",
+    "refused": "Refused",
+    "not_carried": "Not carried by the sample",
+    "no_call": "No call in the sample",
+}
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells as printed; `numeric` are the columns set to the right."""
+
+    caption: str
+    columns: tuple[str, ...]
+    numeric: tuple[int, ...]
+    rows: tuple[tuple[str, ...], ...]
+    notes: tuple[str, ...] = ()
+
+
+def results(said: Content) -> Table:
+    """Sorted by Δ, lowest first; failed ones at the end."""
+    of_variants = said.input.kind == "vcf"
+    kept = _largest(said.results)
+    rows = [_variant(line) if of_variants else _sequence(line) for line in sorted(kept, key=_by_score)]
+    columns, numeric = (_VARIANT, (5, 6, 7)) if of_variants else (_SEQUENCE, (1, 2, 3))
+    return Table(_caption(said, len(kept)), columns, numeric, tuple(rows), tuple(_notes(said, kept)))
+
+
+def verdicts(said: Content) -> Table:
+    """What became of every record × ALT."""
+    counts = [(words, wording.grouped(said.input.counts.get(key, 0))) for key, words in _OUTCOMES.items()]
+    codes = [
+        (f"    {_OUTCOMES.get(c.outcome, c.outcome).partition(':')[0]} – {wording.words(c.code)}", wording.grouped(c.count))
+        for c in said.input.by_code
+        if c.code
+    ]
+    return Table("Input verdict (records × ALT)", ("Verdict", "Number"), (1,), (*counts, *codes))
+
+
+def excluded(said: Content) -> Table:
+    """The parked and refused records, with reasons; the first ones."""
+    rows = [
+        (wording.grouped(e.line), _place(e.contig, e.position), e.outcome, e.reason or wording.words(e.code))
+        for e in said.input.excluded
+    ]
+    rest = said.input.excluded_not_listed
+    notes = (f"{wording.grouped(rest)} more parked or refused records are not listed.",) if rest else ()
+    return Table("Not scored, with reasons", ("Line", "Position", "Verdict", "Reason"), (0,), tuple(rows), notes)
+
+
+def _largest(lines: list[ResultLine]) -> list[ResultLine]:
+    if len(lines) <= PRINTED:
+        return lines
+    return sorted(lines, key=lambda line: (line.delta is None, -abs(line.delta or 0.0), line.ordinal))[:PRINTED]
+
+
+def _by_score(line: ResultLine) -> tuple[bool, float, int]:
+    value = line.delta if line.delta is not None else line.ll_alt
+    return value is None, value or 0.0, line.ordinal
+
+
+def _caption(said: Content, kept: int) -> str:
+    total = len(said.results)
+    if kept == total:
+        return f"Results: {wording.grouped(total)}"
+    return f"Results: the {kept} with the largest |Δ| of {wording.grouped(total)}"
+
+
+def _notes(said: Content, kept: list[ResultLine]) -> list[str]:
+    notes = [f"Sorted by Δ, lowest first. Rounded to {wording.DECIMALS} decimals for display only."]
+    if len(kept) < len(said.results):
+        notes.append(f"{wording.grouped(len(said.results) - len(kept))} results are not printed here.")
+    notes.append(f"Every result, unrounded: CSV with SHA-256 {spreadsheet.digest(said.results)}.")
+    codes = sorted({code for line in kept for code in (*line.flags, line.failure) if code})
+    return [*notes, *(f"{wording.short(code)}: {wording.words(code)}" for code in codes if wording.explained(code))]
+
+
+def _variant(line: ResultLine) -> tuple[str, ...]:
+    normalised = (line.norm_position, line.norm_ref, line.norm_alt)
+    same = not line.norm_position or normalised == (line.position, line.ref, line.alt)
+    form = "as submitted" if same else f"{wording.grouped(line.norm_position)} {_change(line.norm_ref, line.norm_alt)}"
+    return (
+        _place(line.contig, line.position),
+        _change(line.ref, line.alt),
+        form,
+        _zygosity(line),
+        line.filter or "–",
+        wording.signed(line.ll_ref),
+        wording.signed(line.ll_alt),
+        wording.signed(line.delta),
+        _flags(line),
+    )
+
+
+def _sequence(line: ResultLine) -> tuple[str, ...]:
+    per_base = line.ll_alt / line.length if line.ll_alt is not None and line.length else None
+    return line.name, wording.grouped(line.length), wording.signed(line.ll_alt), wording.signed(per_base, 4), _flags(line)
+
+
+def _place(contig: str, position: int) -> str:
+    return f"{contig}:{wording.grouped(position)}" if contig else "–"
+
+
+def _change(ref: str, alt: str) -> str:
+    return f"{wording.allele(ref)} > {wording.allele(alt)}"
+
+
+def _zygosity(line: ResultLine) -> str:
+    words = line.zygosity or "unknown"
+    return f"{words} ({line.genotype}{', phased' if line.phased else ''})" if line.genotype else words
+
+
+def _flags(line: ResultLine) -> str:
+    failed = [f"NOT SCORED: {wording.short(line.failure)}"] if line.failure else []
+    return ", ".join([*failed, *map(wording.short, line.flags)]) or "–"

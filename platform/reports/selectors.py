@@ -1,0 +1,195 @@
+"""What the pages show of results. Every function asks the release door first."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from urllib.parse import urlencode
+
+from django.db.models import F, FloatField, Func, Q, QuerySet
+from django.db.models.functions import Coalesce
+
+from engine_queue.models import Result, Run
+from foundation.actor import Actor
+from foundation.errors import Refused
+from orders.models import Order
+from reports import genes, release, svg
+from reports.content import ResultLine
+from reports.gathering import result_lines
+
+PAGE = 50
+DRAWN = 50_000  # results in a picture, and in one CSV made while somebody waits
+
+_SCORE = Coalesce("delta", "ll_alt")  # a sequence has no Δ
+SORTS = {
+    "delta": ("Δ, lowest first", (F("score").asc(nulls_last=True), "item__ordinal")),
+    "-delta": ("Δ, highest first", (F("score").desc(nulls_last=True), "item__ordinal")),
+    "magnitude": ("|Δ|, largest first", (F("magnitude").desc(nulls_last=True), "item__ordinal")),
+    "position": ("Position", ("item__contig", "item__position", "item__ordinal")),
+    "file": ("Order of the file", ("item__ordinal",)),
+}
+OUTCOMES = {"": "All", "scored": "Scored", "failed": "Could not be scored"}
+
+
+@dataclass(frozen=True)
+class ResultFilter:
+    """Which rows; empty fields let everything through."""
+
+    outcome: str = ""
+    contig: str = ""
+    start: int | None = None
+    end: int | None = None
+    flag: str = ""
+
+    def condition(self) -> Q:
+        """The same for the database."""
+        condition = {"scored": Q(failure=""), "failed": ~Q(failure="")}.get(self.outcome, Q())
+        if self.contig:
+            condition &= Q(item__contig=self.contig)
+        if self.start is not None:
+            condition &= Q(item__position__gte=self.start)
+        if self.end is not None:
+            condition &= Q(item__position__lte=self.end)
+        if self.flag:
+            condition &= Q(flags__contains=[self.flag]) | Q(item__intakerecord__flags__contains=[self.flag])
+        return condition
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the address of the page asks for."""
+
+    sort: str = "delta"
+    filter: ResultFilter = ResultFilter()  # frozen, so it can be shared
+    page: int = 1
+
+
+@dataclass(frozen=True)
+class ResultsPanel:
+    """One page of results with everything around it."""
+
+    rows: tuple[ResultLine, ...]
+    of_variants: bool
+    asked: Asked
+    total: int  # results committed so far
+    expected: int
+    failed: int
+    matching: int
+    pages: int
+    picture: str  # SVG, or empty
+    contigs: tuple[str, ...]
+    flags: tuple[str, ...]
+    complete: bool
+    released: bool
+    sorts: tuple[tuple[str, str], ...] = tuple((key, words) for key, (words, _) in SORTS.items())
+    outcomes: tuple[tuple[str, str], ...] = tuple(OUTCOMES.items())
+
+    @property
+    def next_query(self) -> str:
+        """Query string of the next page; empty on the last."""
+        return self._query(self.asked.page + 1) if self.asked.page < self.pages else ""
+
+    @property
+    def previous_query(self) -> str:
+        """Query string of the page before; empty on the first."""
+        return self._query(self.asked.page - 1) if self.asked.page > 1 else ""
+
+    def _query(self, page: int) -> str:
+        asked_for = query(replace(self.asked, page=page))
+        return asked_for if self.complete else f"{asked_for}&partial=yes"
+
+
+@dataclass(frozen=True)
+class Export:
+    """The CSV of an order."""
+
+    filename: str
+    lines: list[ResultLine]
+
+
+class TooManyResults(Refused):
+    """The order has more results than can be exported while you wait. Ask the laboratory for an export."""
+
+
+def asked(parameters: Mapping[str, str]) -> Asked:
+    """Read sort, filter and page from a query string; whatever makes no sense asks for nothing."""
+    sort, outcome = parameters.get("sort", ""), parameters.get("outcome", "")
+    chosen = ResultFilter(
+        outcome=outcome if outcome in OUTCOMES else "",
+        contig=parameters.get("contig", "").replace("\0", ""),
+        start=_whole(parameters.get("start", "")),
+        end=_whole(parameters.get("end", "")),
+        flag=parameters.get("flag", "").replace("\0", ""),
+    )
+    return Asked(sort if sort in SORTS else "delta", chosen, max(1, _whole(parameters.get("page", "")) or 1))
+
+
+def query(wanted: Asked) -> str:
+    """The query string that `asked` reads back."""
+    chosen = {**wanted.filter.__dict__, "sort": wanted.sort, "page": wanted.page}
+    return urlencode({key: value for key, value in chosen.items() if value not in ("", None)})
+
+
+def results_panel(
+    actor: Actor, order: Order, *, sort: str = "delta", filter: ResultFilter | None = None, page: int = 1
+) -> ResultsPanel | None:
+    """The results this actor may see of an order, or None: not released to him, or no run yet."""
+    run = release.run_to_show(actor, order)
+    if run is None:
+        return None
+    chosen = filter or ResultFilter()
+    matching = _results(run).filter(chosen.condition())
+    count = matching.count()
+    pages = max(1, -(-count // PAGE))
+    page = min(max(1, page), pages)
+    ordered = matching.order_by(*SORTS.get(sort, SORTS["delta"])[1])
+    committed = _results(run)
+    return ResultsPanel(
+        rows=tuple(result_lines(ordered[(page - 1) * PAGE : page * PAGE])),
+        of_variants=run.item_set.kind == "variant",
+        asked=Asked(sort if sort in SORTS else "delta", chosen, page),
+        total=committed.count(),
+        expected=run.items_total,
+        failed=committed.exclude(failure="").count(),
+        matching=count,
+        pages=pages,
+        picture=_picture(run),
+        contigs=tuple(
+            committed.exclude(item__contig="").values_list("item__contig", flat=True).distinct().order_by("item__contig")
+        ),
+        flags=_flags(run),
+        complete=run.state == "scored",
+        released=release.released_version(order) is not None,
+    )
+
+
+def results_export(actor: Actor, order: Order) -> Export | None:
+    """Every result this actor may see, in the order of the file; None where he may see none. Raises `TooManyResults`."""
+    run = release.run_to_show(actor, order)
+    if run is None:
+        return None
+    if run.items_done > DRAWN:
+        raise TooManyResults(code="report.too-many-results")
+    lines = result_lines(_results(run).order_by("item__ordinal"))
+    return Export(f"{order.accession}-results{'' if run.state == 'scored' else '-incomplete'}.csv", lines)
+
+
+def _results(run: Run) -> QuerySet[Result]:
+    magnitude = Func(F("delta"), function="ABS", output_field=FloatField())
+    return Result.objects.filter(run=run).annotate(score=_SCORE, magnitude=magnitude)
+
+
+def _picture(run: Run) -> str:
+    if run.items_done > DRAWN or run.item_set.kind != "variant":
+        return ""
+    lines = result_lines(run.results.order_by("item__ordinal"))
+    failed = sum(1 for line in lines if line.failure)
+    return svg.draw(svg.points(lines), genes.overlapping(run.item_set.reference, lines), failed=failed)
+
+
+def _flags(run: Run) -> tuple[str, ...]:
+    engine = run.results.exclude(flags=[]).values_list("flags", flat=True)
+    intake = run.results.exclude(item__intakerecord__flags=[]).values_list("item__intakerecord__flags", flat=True)
+    return tuple(sorted({flag for rows in (engine.distinct(), intake.distinct()) for flags in rows for flag in flags or ()}))
+
+
+def _whole(text: str) -> int | None:
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 12 else None

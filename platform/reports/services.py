@@ -1,0 +1,110 @@
+"""Make the unsigned draft of a report, and decide what a person asking for the report is shown."""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from django.db import transaction
+
+from audit import services as audit
+from engine_queue.models import Run
+from foundation import clock
+from foundation.actor import Actor
+from foundation.errors import Refused
+from orders.models import Order
+from reports import release
+from reports.content import Heading, canonical, digest, parse
+from reports.gathering import again, gather, utc
+from reports.machines import REPORT
+from reports.models import ReportKind, ReportVersion
+
+LARGEST = 50_000  # results in one document; above it the results leave as CSV only
+
+
+class TooLarge(Refused):
+    """The order has more results than one document holds; its results are in the CSV."""
+
+
+class Door(Enum):
+    """What stands behind the door for this person, with the words for it."""
+
+    OPEN = ""
+    NOT_SCORED = "Scoring has not finished. The report can be read here as soon as every variant has been scored."
+    WITHHELD = "The report has not been released yet. The order page shows how far it is."
+    TOO_LARGE = "This order has more results than one document holds. The results can be downloaded as CSV."
+
+
+@dataclass(frozen=True)
+class Shown:
+    """A report version to show, or the reason why there is none."""
+
+    door: Door
+    version: ReportVersion | None = None
+
+
+def show(*, actor: Actor, order: Order) -> Shown:
+    """The version this person reads: in the laboratory the newest draft, made when first looked at; outside what was released."""
+    run = release.run_to_show(actor, order)
+    if run is None:
+        return Shown(Door.NOT_SCORED if release.may_see_scores(actor, order) else Door.WITHHELD)
+    if run.state != "scored":
+        return Shown(Door.NOT_SCORED)
+    released = release.released_version(order)
+    if released is not None and released.run_id == run.pk:
+        return Shown(Door.OPEN, released)
+    if run.items_total > LARGEST:
+        return Shown(Door.TOO_LARGE)
+    return Shown(Door.OPEN, draft(order=order, run=run, actor=actor))
+
+
+def draft(*, order: Order, run: Run, actor: Actor) -> ReportVersion:
+    """The unsigned draft for a scored run; the one that exists, as long as nothing it says has changed.
+
+    Content is never changed: when a fact changed since (a corrected name, a received time), the old draft is discarded and
+    the next number says the new one. Raises `TooLarge` past `LARGEST` results, `Refused` before the run is scored.
+    """
+    if run.state != "scored":
+        raise Refused("Scoring has not finished.", code=release.Withheld.NOT_SCORED)
+    if run.items_total > LARGEST:
+        raise TooLarge(code="report.too-large")
+    with transaction.atomic():
+        locked = Order.objects.select_for_update().get(pk=order.pk)
+        versions = locked.reports.order_by("-number")
+        newest = versions.first()
+        current = versions.filter(run=run, kind=ReportKind.UNSIGNED, state="draft").first()
+        if current is None:
+            return _create(locked, run, actor, number=newest.number + 1 if newest else 1)
+        if not _changed(current, locked, run):
+            return current
+        audit.transition(REPORT, current, to="discarded", actor=actor, reason="report.facts-changed")
+        return _create(locked, run, actor, number=newest.number + 1 if newest else 1)
+
+
+def _changed(current: ReportVersion, order: Order, run: Run) -> bool:
+    said = parse(current.content)
+    return again(order=order, run=run, said=said) != said
+
+
+def _create(order: Order, run: Run, actor: Actor, *, number: int) -> ReportVersion:
+    now = clock.now()
+    text = canonical(
+        gather(order=order, run=run, heading=Heading(number=number, kind=ReportKind.UNSIGNED.value, drafted_at=utc(now)))
+    )
+    version = ReportVersion.objects.create(
+        order=order,
+        run=run,
+        ordering_organisation_id=order.ordering_organisation_id,
+        performing_laboratory_id=order.performing_laboratory_id,
+        number=number,
+        kind=ReportKind.UNSIGNED,
+        content=text,
+        content_sha256=digest(text),
+        created_at=now,
+    )
+    audit.record(
+        actor=actor,
+        action="report.drafted",
+        obj=version,
+        organisation_id=order.performing_laboratory_id,
+        facts={"order": str(order.pk), "run": str(run.pk), "number": number, "sha256": version.content_sha256},
+    )
+    return version

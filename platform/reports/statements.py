@@ -1,0 +1,50 @@
+"""The standing sentences of a report. They speak of scores: no probability, no category, no diagnosis."""
+
+from reports import wording
+from reports.content import Content
+
+INTERPRETATION = "No interpretation has been written and nobody has signed. The scores below stand as the engine gave them."
+_STANDING = (
+    "The score says how much less (or more) expected the model finds the sequence with the change than without it. It is not a "
+    "probability, and no category is derived from it.",
+    "No reference interval has been established for this score.",
+    "Only what is listed as scored was looked at. A variant that is absent from this report was not found to be absent from the "
+    "patient.",
+)
+
+
+def score(said: Content) -> str:
+    """What the number is, with its unit."""
+    if _of_variants(said):
+        return f"Scores variants: Δ = log-likelihood of the window with ALT − with REF; {said.methods.unit}"
+    return f"Scores sequences: log-likelihood of the whole sequence; {said.methods.unit}"
+
+
+def protocol(said: Content) -> str:
+    """The scoring protocol in words."""
+    parts = {key: str(value).replace("_", " ") for key, value in sorted(said.methods.protocol.items())}
+    window = parts.pop("window", "")
+    strand = parts.pop("strand", "")
+    kind = parts.pop("kind", "")
+    named = (kind, f"window of {window} bases" if window else "", f"strand: {strand}" if strand else "")
+    return ", ".join([*filter(None, named), *(f"{key} {value}" for key, value in parts.items())])
+
+
+def outcome(said: Content) -> str:
+    """How many were scored, and what was not."""
+    failed = sum(1 for line in said.results if line.failure)
+    counts = said.input.counts
+    what = "variants" if _of_variants(said) else "sequences"
+    said_of = ((failed, "could not be scored"), (counts.get("parked", 0), "parked"), (counts.get("refused", 0), "refused"))
+    rest = [f"{wording.grouped(n)} {verb}" for n, verb in said_of if n]
+    return ", ".join([f"{wording.grouped(len(said.results) - failed)} {what} scored", *rest]) + "."
+
+
+def limitations(said: Content) -> tuple[str, ...]:
+    """The test version's own limitations, then the standing ones and the intended use."""
+    own = tuple(part.strip() for part in said.test.limitations.splitlines() if part.strip())
+    return (*own, *_STANDING, wording.use_statement(said.test.intended_use, validated=said.test.validated))
+
+
+def _of_variants(said: Content) -> bool:
+    return said.input.kind == "vcf"

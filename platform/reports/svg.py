@@ -1,0 +1,187 @@
+"""Draws Δ along the locus as SVG: one picture for page, print and PDF.
+
+Presentation attributes only: no style attribute, no style or script element, so that a strict content security policy and
+the PDF compiler both take it. Built as a tree, never spliced from text, so that no name can break out of its place.
+"""
+
+import math
+import xml.etree.ElementTree as ET
+from collections.abc import Sequence
+
+from reports import locus
+from reports.content import Content, Gene, ResultLine
+from reports.locus import LEFT, RIGHT, WIDTH, Panel, Point
+from reports.printable import printable
+
+INK, QUIET, LINE, SCORE, PALE = "#0f172a", "#475569", "#dfe5eb", "#0f766e", "#9fb8b5"
+_LANE, _AXIS = 20.0, 34.0
+
+
+def picture(content: Content) -> str:
+    """The picture of a report; empty when its items lie on no contig (sequences, reads)."""
+    return draw(points(content.results), content.genes, failed=sum(1 for line in content.results if line.failure))
+
+
+def alternative(content: Content) -> str:
+    """The picture in words."""
+    found = points(content.results)
+    return _words(found, locus.panels(found, (), height=100), sum(1 for line in content.results if line.failure))
+
+
+def points(lines: Sequence[ResultLine]) -> list[Point]:
+    """The scored variants among the results."""
+    return [
+        Point(r.contig, r.position, r.delta, f"{_short(r.ref)}>{_short(r.alt)}") for r in lines if r.contig and r.delta is not None
+    ]
+
+
+def draw(points: Sequence[Point], genes: Sequence[Gene], *, failed: int = 0) -> str:
+    """The SVG text, or an empty string when there is nothing to draw and nothing failed."""
+    if not points and not failed:
+        return ""
+    plot = 240.0 if len({p.contig for p in points}) == 1 else 160.0
+    drawn = locus.panels(points, genes, height=plot)
+    heights = [plot + panel.lanes * _LANE + _AXIS for panel in drawn]
+    root = _root(22 + sum(heights) + (24 if not drawn else 0), _words(points, drawn, failed))
+    _text(root, 4, 14, _legend(drawn, _beyond(points, drawn)), fill=QUIET)
+    if not drawn:
+        _text(root, WIDTH / 2, 34, "No variant could be scored.", anchor="middle")
+    top = 22.0
+    for panel, height in zip(drawn, heights, strict=True):
+        _draw_panel(_add(root, "g", transform=f"translate(0 {_n(top)})"), panel, plot)
+        top += height
+    return ET.tostring(root, encoding="unicode")
+
+
+def _root(height: float, words: str) -> ET.Element:
+    root = ET.Element(
+        "svg",
+        {
+            "xmlns": "http://www.w3.org/2000/svg",
+            "viewBox": f"0 0 {_n(WIDTH)} {_n(height)}",
+            "role": "img",
+            "aria-labelledby": "locus-title locus-words",
+            "font-family": "system-ui, 'DejaVu Sans', 'DejaVu Sans Mono'",
+            "font-size": "11",
+            "fill": INK,
+        },
+    )
+    _add(root, "title", id="locus-title").text = "Change in log-likelihood along the locus"
+    _add(root, "desc", id="locus-words").text = words
+    _add(root, "rect", width=_n(WIDTH), height=_n(height), fill="#ffffff")  # legible on a dark page, too
+    return root
+
+
+def _draw_panel(group: ET.Element, panel: Panel, plot: float) -> None:
+    for tick in panel.y.ticks:
+        y = panel.y(tick)
+        _line(group, LEFT, y, WIDTH - RIGHT, y, stroke=QUIET if tick == 0 else LINE, width=1)
+        _text(group, LEFT - 8, y + 4, _signed(tick, panel.y.ticks[1] - panel.y.ticks[0]), anchor="end", fill=QUIET)
+    if len(panel.points) > locus.STICKS:
+        _density(group, panel)
+    else:
+        _sticks(group, panel)
+    _labels(group, panel)
+    for lane, gene in panel.genes:
+        _gene(group, panel, gene, plot + lane * _LANE)
+    _positions(group, panel, plot + panel.lanes * _LANE)
+
+
+def _sticks(group: ET.Element, panel: Panel) -> None:
+    few = len(panel.points) <= locus.LOLLIPOPS
+    zero = panel.y(0)
+    for point in panel.points:
+        x, y = panel.x(point.position), panel.y(point.delta)
+        mark = _add(group, "g")
+        if few:
+            _add(mark, "title").text = f"{point.contig}:{point.position:,} {point.name} Δ {_signed(point.delta, 0.01)}"
+        _line(mark, x, zero, x, y, stroke="#94a3b2" if few else PALE, width=1.4 if few else 0.8)
+        _add(mark, "circle", cx=_n(x), cy=_n(y), r="4" if few else "1.6", fill=SCORE)
+
+
+def _density(group: ET.Element, panel: Panel) -> None:
+    half = locus.COLUMN / 2
+    for column in locus.columns(panel):
+        top, bottom = panel.y(column.high), panel.y(column.low)
+        box = {"x": _n(column.x - half), "width": _n(locus.COLUMN)}
+        _add(group, "rect", y=_n(top), height=_n(max(bottom - top, 1)), fill=PALE, **box)
+        _add(group, "rect", y=_n(panel.y(column.median) - 1), height="2", fill=SCORE, **box)
+    _line(group, LEFT, panel.y(0), WIDTH - RIGHT, panel.y(0), stroke=QUIET, width=1)
+
+
+def _labels(group: ET.Element, panel: Panel) -> None:
+    for label in panel.labels:
+        x, y = panel.x(label.point.position), panel.y(label.point.delta)
+        _add(group, "circle", cx=_n(x), cy=_n(y), r="4.5", fill=INK)
+        halo = {"stroke": "#ffffff", "stroke-width": "3", "stroke-linejoin": "round", "paint-order": "stroke"}
+        _text(group, label.x, label.y, label.text, anchor=label.anchor, **halo)
+
+
+def _gene(group: ET.Element, panel: Panel, gene: Gene, top: float) -> None:
+    left, right = max(panel.x(gene.start), LEFT), min(panel.x(gene.end), WIDTH - RIGHT)
+    _add(group, "rect", x=_n(left), y=_n(top + 3), width=_n(max(right - left, 1)), height="14", rx="3", fill="#d5e5e3")
+    words = f"{printable(gene.name)} →" if gene.strand == "+" else f"← {printable(gene.name)}"
+    if len(words) * locus.CHARACTER + 8 <= right - left:
+        _text(group, (left + right) / 2, top + 14, words, anchor="middle")
+
+
+def _positions(group: ET.Element, panel: Panel, y: float) -> None:
+    _line(group, LEFT, y, WIDTH - RIGHT, y, stroke="#94a3b2", width=1)
+    for tick in panel.x.ticks:
+        x = panel.x(tick)
+        _line(group, x, y, x, y + 4, stroke="#94a3b2", width=1)
+        if LEFT + 24 < x < WIDTH - RIGHT - 24:
+            _text(group, x, y + 15, f"{int(tick):,}", anchor="middle", fill=QUIET)
+    _text(group, LEFT, y + 28, f"position on {printable(panel.contig)}", fill=QUIET)
+
+
+def _legend(drawn: Sequence[Panel], beyond: int) -> str:
+    words = "Δ log-likelihood, alt − ref, in nats (lower: less expected by the model)"
+    if any(len(panel.points) > locus.STICKS for panel in drawn):
+        words += "; bars: range, dark: median of each column"
+    return f"{words}; {beyond} more contigs are in the table only" if beyond else words
+
+
+def _beyond(points: Sequence[Point], drawn: Sequence[Panel]) -> int:
+    return len({p.contig for p in points}) - len(drawn)
+
+
+def _words(points: Sequence[Point], drawn: Sequence[Panel], failed: int) -> str:
+    """The text alternative."""
+    parts = [f"{len(points):,} variants scored, {failed:,} failed."]
+    for panel in drawn:
+        positions, deltas = [p.position for p in panel.points], [p.delta for p in panel.points]
+        parts.append(
+            f"{printable(panel.contig)}: {len(deltas):,} variants at {min(positions):,} to {max(positions):,}, "
+            f"Δ from {_signed(min(deltas), 0.01)} to {_signed(max(deltas), 0.01)} nats."
+        )
+    if beyond := _beyond(points, drawn):
+        parts.append(f"{beyond} more contigs are in the table only.")
+    return " ".join([*parts, "The table of results says the same."])
+
+
+def _signed(value: float, step: float) -> str:
+    """With as many decimals as a step of the axis has, and a true minus sign."""
+    decimals = max(0, -math.floor(math.log10(step) + 1e-9))
+    return f"{value + 0.0:.{decimals}f}".replace("-", "−")
+
+
+def _short(allele: str) -> str:
+    return allele if len(allele) <= 8 else f"{allele[:6]}…"
+
+
+def _line(parent: ET.Element, x1: float, y1: float, x2: float, y2: float, *, stroke: str, width: float) -> None:
+    _add(parent, "line", x1=_n(x1), y1=_n(y1), x2=_n(x2), y2=_n(y2), stroke=stroke, **{"stroke-width": _n(width)})
+
+
+def _text(parent: ET.Element, x: float, y: float, words: str, *, anchor: str = "start", **attributes: str) -> None:
+    _add(parent, "text", x=_n(x), y=_n(y), **{"text-anchor": anchor, **attributes}).text = words
+
+
+def _add(parent: ET.Element, tag: str, **attributes: str) -> ET.Element:
+    return ET.SubElement(parent, tag, attributes)
+
+
+def _n(value: float) -> str:
+    """A number as short as the eye needs; never exponent form."""
+    return f"{value:.2f}".rstrip("0").rstrip(".")

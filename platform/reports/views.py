@@ -1,0 +1,68 @@
+"""Report page, PDF and CSV: parse, ask one service or selector, answer."""
+
+from http import HTTPStatus
+from typing import cast
+from uuid import UUID
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_safe
+
+from accounts.middleware import ActorRequest
+from orders import selectors as orders
+from orders.models import Order
+from reports import document, pdf, selectors, services, spreadsheet
+
+
+@require_safe
+@never_cache
+def page(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """The report as a page, or the words that say why there is none yet."""
+    actor = cast(ActorRequest, request).actor
+    order = orders.order_for(actor, pk)
+    shown = services.show(actor=actor, order=order)
+    if shown.version is None:
+        return _no_report(request, order, shown.door.value, status=HTTPStatus.OK)
+    context = {"order": order, "version": shown.version, "document": document.compose(shown.version)}
+    return render(request, "reports/report.html", context)
+
+
+@require_safe
+@never_cache
+def pdf_file(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """The report as PDF."""
+    actor = cast(ActorRequest, request).actor
+    order = orders.order_for(actor, pk)
+    shown = services.show(actor=actor, order=order)
+    if shown.version is None:
+        return _no_report(request, order, shown.door.value, status=_refusal(shown.door))
+    body = pdf.render(shown.version, document.compose(shown.version))
+    return _file(body, "application/pdf", f"{order.accession}-report-{shown.version.number}.pdf")
+
+
+@require_safe
+@never_cache
+def results_csv(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """Every result of the order, unrounded, as CSV."""
+    actor = cast(ActorRequest, request).actor
+    order = orders.order_for(actor, pk)
+    try:
+        export = selectors.results_export(actor, order)
+    except selectors.TooManyResults as error:
+        return _no_report(request, order, str(error), status=HTTPStatus.CONFLICT)
+    if export is None:
+        return _no_report(request, order, services.Door.WITHHELD.value, status=HTTPStatus.FORBIDDEN)
+    return _file(spreadsheet.write(export.lines).encode(), "text/csv; charset=utf-8", export.filename)
+
+
+def _no_report(request: HttpRequest, order: Order, words: str, *, status: HTTPStatus) -> HttpResponse:
+    return render(request, "reports/no_report.html", {"order": order, "words": words}, status=status)
+
+
+def _refusal(door: services.Door) -> HTTPStatus:
+    return HTTPStatus.FORBIDDEN if door is services.Door.WITHHELD else HTTPStatus.CONFLICT
+
+
+def _file(body: bytes, content_type: str, name: str) -> HttpResponse:
+    return HttpResponse(body, content_type=content_type, headers={"Content-Disposition": f'attachment; filename="{name}"'})

@@ -1,0 +1,125 @@
+"""Orders whose runs have results, without an engine: rows as a finisher would commit them."""
+
+import math
+from collections.abc import Callable
+from datetime import date
+from typing import Any
+
+from accounts.models import Organisation
+from accounts.roles import Role
+from accounts.services import actor_for
+from engine_queue.models import Item, Job, Result, Run
+from foundation import clock
+from foundation.actor import Actor
+from orders.models import IntakeRecord, Order
+from orders.requests import PatientDetails
+from reports import services
+from reports.models import ReportVersion
+from tests.factories import make_order, make_ready_intake, make_user
+
+
+def wave(n: int) -> float:
+    """A Δ per ordinal: mostly below zero, some above, never round."""
+    return math.sin(n * 1.7) * 4 - 1.5
+
+
+def scored_order(
+    *, variants: int = 10, delta: Callable[[int], float | None] = wave, finished: bool = True, time_zone: str = "", **changes: Any
+) -> Order:
+    """An order with a result for every item; a Δ of None is a failed one."""
+    order = make_order(variants=variants, **changes)
+    if time_zone:
+        Organisation.objects.filter(pk=order.performing_laboratory_id).update(time_zone=time_zone)
+    run = run_of(order)
+    Order.objects.filter(pk=order.pk).update(state="in_analysis", started_at=clock.now())
+    Run.objects.filter(pk=run.pk).update(state="running")
+    job = Job.objects.filter(run=run).order_by("first").first()
+    assert job is not None
+    Result.objects.bulk_create(
+        [_result(run, job, item, delta(item.ordinal)) for item in Item.objects.filter(item_set=run.item_set)]
+    )
+    Run.objects.filter(pk=run.pk).update(items_cut=variants, items_done=variants)
+    if finished:
+        Run.objects.filter(pk=run.pk).update(state="scored", scored_at=clock.now())
+        Order.objects.filter(pk=order.pk).update(state="awaiting_review", scored_at=clock.now(), items_done=variants)
+    return Order.objects.get(pk=order.pk)
+
+
+def ordered_by(hospital: Organisation, **changes: Any) -> Order:
+    """A scored order of one organisation, performed in another one's laboratory."""
+    intake = make_ready_intake(organisation=hospital)
+    return scored_order(intake=intake, **changes)
+
+
+def patient(**changes: Any) -> PatientDetails:
+    """A patient's details for the order form."""
+    values = {"mrn": "MRN-77", "family_name": "Muster", "given_name": "Maria", "birth_date": date(1970, 1, 31), "sex": "female"}
+    return PatientDetails(**{**values, **changes})
+
+
+def read(order: Order) -> Order:
+    """The order as it now stands in the database."""
+    return Order.objects.get(pk=order.pk)
+
+
+def copied(version: ReportVersion, **changes: Any) -> dict[str, Any]:
+    """The columns of another version with the same content."""
+    kept = (
+        "order",
+        "run",
+        "ordering_organisation_id",
+        "performing_laboratory_id",
+        "kind",
+        "number",
+        "content",
+        "content_sha256",
+        "created_at",
+    )
+    return {**{name: getattr(version, name) for name in kept}, **changes}
+
+
+def run_of(order: Order) -> Run:
+    return Run.objects.get(order_id=order.pk)
+
+
+def analyst(order: Order) -> Actor:
+    return actor_for(make_user(role=Role.ANALYST, organisation=order.performing_laboratory))
+
+
+def drafted(order: Order) -> ReportVersion:
+    return services.draft(order=order, run=run_of(order), actor=analyst(order))
+
+
+def park_some(order: Order, *, parked: int = 2, refused: int = 1) -> None:
+    """Records that were kept out, with their counts."""
+    rows = [("parked", "vcf.alt-symbolic-deletion", "Symbolic deletion <DEL>: not scored in this version.")] * parked
+    rows += [("refused", "vcf.ref-mismatch", "REF is A, but the reference has G at contig1:9.")] * refused
+    IntakeRecord.objects.bulk_create(
+        IntakeRecord(
+            intake=order.intake, line=500 + n, alt_index=1, outcome=outcome, code=code, reason=reason, contig="contig1", position=9
+        )
+        for n, (outcome, code, reason) in enumerate(rows)
+    )
+    order.intake.counts = {**order.intake.counts, "parked": parked, "refused": refused}
+    type(order.intake).objects.filter(pk=order.intake_id).update(counts=order.intake.counts)
+
+
+def _result(run: Run, job: Job, item: Item, delta: float | None) -> Result:
+    return Result(
+        organisation_id=run.organisation_id,
+        run=run,
+        item=item,
+        job=job,
+        attempt=1,
+        at_version=2,
+        ll_ref=None if delta is None else -88.125 - item.ordinal,
+        ll_alt=None if delta is None else -88.125 - item.ordinal + delta,
+        delta=delta,
+        tokens=64,
+        flags=[] if item.ordinal else ["window.cut-at-end"],
+        failure="" if delta is not None else "engine.no-score",
+        fingerprint="f" * 64,
+        batch_invariant=True,
+        worker="engine-1",
+        created_at=clock.now(),
+    )
