@@ -1,0 +1,40 @@
+"""What the model says of windows: bits per base and log-likelihoods. Every window is preceded by `bos`."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch.nn import functional as F
+
+from models.training.genome import Codes
+from models.training.network import BOS, FIRST_BASE, Llama
+
+Reals = NDArray[np.float64]
+TOKENS_A_BATCH = 4_096  # larger batches are slower on two cores
+
+
+def as_tokens(windows: NDArray[Any]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Inputs (`bos`, then all bases but the last) and targets (all bases) of windows (n, length)."""
+    targets = torch.from_numpy(windows.astype(np.int64) + FIRST_BASE)
+    inputs = torch.cat([torch.full((len(targets), 1), BOS), targets[:, :-1]], dim=1)
+    return inputs, targets
+
+
+@torch.inference_mode()
+def bits(network: Llama, windows: Sequence[Codes]) -> Reals:
+    """Bits of every base, (n, length), for windows of one length, in float32."""
+    rows, batch = [], max(1, TOKENS_A_BATCH // len(windows[0]))
+    for begin in range(0, len(windows), batch):
+        inputs, targets = as_tokens(np.stack(windows[begin : begin + batch]))
+        losses = F.cross_entropy(network(inputs).transpose(1, 2), targets, reduction="none")
+        rows.append(losses.double().numpy() / math.log(2))
+    return np.concatenate(rows)
+
+
+def log_likelihoods(network: Llama, windows: Sequence[Codes]) -> Reals:
+    """Natural logarithm of the probability of each whole window, (n,)."""
+    total: Reals = -bits(network, windows).sum(axis=1) * math.log(2)
+    return total
