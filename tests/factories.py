@@ -19,6 +19,7 @@ from orders import services
 from orders.intake import FastaReference
 from orders.models import Intake, IntakeRecord, Order
 from orders.requests import OrderRequest, PatientDetails, SpecimenDetails
+from registry.files import fasta
 from registry.models import Reference, TestVersion
 from registry.services import offer_test, register_deployment, register_model, register_reference
 from storage import services as storage
@@ -101,8 +102,6 @@ def make_ready_intake(
     """An intake as a finished check leaves it: single-nucleotide variants at successive positions of the reference."""
     test = test_version or make_test_version()
     hospital = organisation or test.definition.laboratory
-    contig = test.reference.contigs[0]["name"]
-    reference = FastaReference(Path(test.reference.path))
     stored = storage.put(
         chunks=[f"made for a test {next(_numbers)}".encode()],
         organisation_id=hospital.pk,
@@ -110,22 +109,11 @@ def make_ready_intake(
         name="test.vcf",
         limit=10_000,
     )
-    item_set = ItemSet.objects.create(
-        organisation_id=test.definition.laboratory_id,
-        kind="variant",
-        reference=test.reference,
-        count=variants,
-        frozen_at=clock.now(),
-    )
-    rows = [_snv(reference, contig, 200 + n // 3, n % 3) for n in range(variants)]
-    items = Item.objects.bulk_create(
-        [Item(item_set=item_set, ordinal=n, contig=contig, position=p, ref=r, alt=a) for n, (p, r, a) in enumerate(rows)]
-    )
     intake = Intake.objects.create(
         ordering_organisation=hospital,
         performing_laboratory_id=test.definition.laboratory_id,
         test_version=test,
-        item_set=item_set,
+        item_set=_item_set(test, variants),
         reference_digest=test.reference.digest,
         file=stored,
         filename="test.vcf",
@@ -133,26 +121,40 @@ def make_ready_intake(
         records=variants,
         created_at=clock.now(),
     )
-    IntakeRecord.objects.bulk_create(
-        IntakeRecord(
-            intake=intake,
-            line=10 + n,
-            alt_index=1,
-            outcome="accepted",
-            contig=contig,
-            position=i.position,
-            ref=i.ref,
-            alt=i.alt,
-            norm_position=i.position,
-            norm_ref=i.ref,
-            norm_alt=i.alt,
-            zygosity="unknown",
-            filter="PASS",
-            item=i,
-        )
-        for n, i in enumerate(items)
-    )
+    IntakeRecord.objects.bulk_create(_record(intake, n, item) for n, item in enumerate(intake.item_set.items.order_by("ordinal")))
     return _ready(intake, variants)
+
+
+def _item_set(test: TestVersion, variants: int) -> ItemSet:
+    contig, reference = test.reference.contigs[0]["name"], FastaReference(fasta(test.reference))
+    made = ItemSet.objects.create(
+        organisation_id=test.definition.laboratory_id,
+        kind="variant",
+        reference=test.reference,
+        count=variants,
+        frozen_at=clock.now(),
+    )
+    rows = [_snv(reference, contig, 200 + n // 3, n % 3) for n in range(variants)]
+    Item.objects.bulk_create(
+        Item(item_set=made, ordinal=n, contig=contig, position=p, ref=r, alt=a) for n, (p, r, a) in enumerate(rows)
+    )
+    return made
+
+
+def _record(intake: Intake, n: int, item: Item) -> IntakeRecord:
+    same = {"contig": item.contig, "position": item.position, "ref": item.ref, "alt": item.alt}
+    normalised = {"norm_position": item.position, "norm_ref": item.ref, "norm_alt": item.alt}
+    return IntakeRecord(
+        intake=intake,
+        line=10 + n,
+        alt_index=1,
+        outcome="accepted",
+        zygosity="unknown",
+        filter="PASS",
+        item=item,
+        **same,
+        **normalised,
+    )
 
 
 def make_request(intake: Intake, **changes: Any) -> OrderRequest:

@@ -22,8 +22,8 @@ from orders.accession import next_accession
 from orders.errors import InvalidOrder, OrderConflict
 from orders.identity import identify
 from orders.machines import ORDER
-from orders.models import Intake, Order, Specimen
-from orders.requests import OrderRequest
+from orders.models import Intake, Order, Patient, Specimen
+from orders.requests import OrderRequest, SpecimenDetails
 from orders.validation import validate
 from registry.priority import PRIORITY_RANK, Priority
 
@@ -152,15 +152,6 @@ def _existing(request: OrderRequest, intake: Intake, digest: str) -> Order | Non
 def _create(actor: Actor, request: OrderRequest, intake: Intake, digest: str) -> tuple[Order, bool]:
     now, organisation_id = clock.now(), request.ordering_organisation_id
     patient, settled = identify(request.patient, organisation_id=organisation_id)
-    said = request.specimen
-    specimen = Specimen.objects.create(
-        organisation_id=organisation_id,
-        patient=patient,
-        identifier=said.identifier.strip(),
-        type=said.type.strip(),
-        source=said.source.strip(),
-        collected_at=said.collected_at,
-    )
     attention = "" if settled else str(Reason.IDENTITY_MISMATCH)
     if request.priority == Priority.STAT and not request.stat_reason.strip():
         attention = attention or str(Reason.STAT_REASON_MISSING)
@@ -172,7 +163,7 @@ def _create(actor: Actor, request: OrderRequest, intake: Intake, digest: str) ->
         placer_number=request.placer_number,
         content_hash=digest,
         patient=patient,
-        specimen=specimen,
+        specimen=_specimen(request.specimen, patient),
         test_version=intake.test_version,
         intake=intake,
         priority=request.priority,
@@ -191,3 +182,14 @@ def _create(actor: Actor, request: OrderRequest, intake: Intake, digest: str) ->
         facts={"priority": order.priority, "items": order.items_total, "intake": str(intake.pk), "attention": attention},
     )
     return order, settled
+
+
+def _specimen(said: SpecimenDetails, patient: Patient) -> Specimen:
+    return Specimen.objects.create(
+        organisation_id=patient.organisation_id,
+        patient=patient,
+        identifier=said.identifier.strip(),
+        type=said.type.strip(),
+        source=said.source.strip(),
+        collected_at=said.collected_at,
+    )

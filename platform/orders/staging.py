@@ -1,6 +1,6 @@
 """Stage verdicts and items by COPY, batch by batch, so that a large file needs no large memory."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 from django.db import connection, transaction
 
 from engine_queue.models import Item, ItemSet
-from orders.intake import Kind, Limits, Outcome, Verdict, read_sequences
+from orders.intake import Kind, Limits, Outcome, SequenceReader, Verdict
 from orders.models import Intake, IntakeRecord
 
 _ITEM = ("id", "item_set_id", "ordinal", "contig", "position", "ref", "alt", "name", "sequence")
@@ -38,30 +38,13 @@ _RECORD = (
 )
 
 
-class Bases:
-    """Reads the bases of a file's sequences again, front to back, as accepted verdicts come by."""
-
-    def __init__(self, path: Path, limits: Limits) -> None:
-        self._wanted: list[Verdict] = []
-        self._found = read_sequences(path, self._asked(), limits=limits)
-
-    def of(self, verdict: Verdict) -> str:
-        """The bases of one verdict; ask in the order of the file."""
-        self._wanted.append(verdict)
-        return next(self._found)[1]
-
-    def _asked(self) -> Iterator[Verdict]:
-        while self._wanted:
-            yield self._wanted.pop()
-
-
 @dataclass
 class Stage:
     """Where the rows of one check go."""
 
     intake: Intake
     item_set: ItemSet
-    bases: Bases
+    bases: SequenceReader
     items: int = 0
 
     def write(self, verdicts: Sequence[Verdict]) -> None:
@@ -74,7 +57,7 @@ class Stage:
         self.items += len(accepted)
 
     def _item(self, v: Verdict, pk: int, ordinal: int) -> tuple[Any, ...]:
-        sequence = "" if self.item_set.kind == "variant" else self.bases.of(v)
+        sequence = "" if self.item_set.kind == "variant" else self.bases.read(v.sequence_offset, v.sequence_length)
         return (pk, self.item_set.pk, ordinal, v.contig, v.position, v.ref, v.alt, v.name, sequence)
 
     def _record(self, v: Verdict, item_id: int | None) -> tuple[Any, ...]:
@@ -114,7 +97,7 @@ def begin(intake: Intake, path: Path, *, kind: Kind, limits: Limits) -> Stage:
     )
     intake.item_set = item_set
     intake.save(update_fields=["item_set"])
-    return Stage(intake, item_set, Bases(path, limits))
+    return Stage(intake, item_set, SequenceReader(path, limits=limits))
 
 
 def clear(intake: Intake) -> None:
