@@ -17,7 +17,7 @@ ENVIRONMENT = Path(".venv")
 PYTHON = ENVIRONMENT / "bin" / "python"
 REPORT_EVERY_S = 10.0
 BROWSER_PACKAGES = ("chromium", "fonts-dejavu-core")
-_PACKAGE = re.compile(r"^(?:Collecting|Requirement already satisfied:) ([A-Za-z0-9._-]+)")
+_PACKAGE = re.compile(r"^(?:Collecting|Requirement already satisfied:) ([A-Za-z0-9._-]+)", re.MULTILINE)
 
 
 def say(text: str) -> None:
@@ -47,31 +47,34 @@ def install(lock: Path) -> None:
     wanted = sum(1 for line in lock.read_text().splitlines() if "==" in line)
     say(f"  installing {wanted} packages of {lock.name}")
     started = time.monotonic()
-    output = _run_pip(lock, wanted=wanted, started=started)
-    if output is not None:
-        sys.exit("helicase: pip could not install the packages; its last lines:\n" + "\n".join(output[-8:]))
+    log = Path(".run") / "pip.log"
+    # no byte code ahead of time: compiling every module of torch and sympy takes longer than all the rest
+    options = ("--disable-pip-version-check", "--no-input", "--no-compile", "--progress-bar", "off")
+    with log.open("wb") as output:
+        command = [str(PYTHON), "-m", "pip", "install", *options, "-r", str(lock)]
+        with subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT) as pip:  # noqa: S603
+            _show_progress(pip, log, wanted=wanted, started=started)
+    if pip.returncode:
+        lines = log.read_text(errors="replace").splitlines()[-8:]
+        sys.exit("\n".join([f"helicase: pip could not install the packages; the end of {log}:", *lines]))
     stamp.write_text(digest)
     say(f"  packages ready after {time.monotonic() - started:.0f} s")
 
 
-def _run_pip(lock: Path, *, wanted: int, started: float) -> list[str] | None:
-    """None when it worked, else what pip said. A line of progress every few seconds in place of pip's hundreds."""
-    options = ("--disable-pip-version-check", "--no-input", "--progress-bar", "off")
-    command = [str(PYTHON), "-m", "pip", "install", *options, "-r", str(lock)]
-    output: list[str] = []
-    seen: set[str] = set()
+def _show_progress(pip: subprocess.Popen[bytes], log: Path, *, wanted: int, started: float) -> None:
+    """One line every few seconds in place of pip's hundreds; while it unpacks, pip itself would say nothing for a minute."""
     reported = started
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as pip:  # noqa: S603
-        for line in pip.stdout or ():
-            output.append(line.rstrip())
-            if found := _PACKAGE.match(line):
-                seen.add(found.group(1).lower())
-            unpacking = line.startswith("Installing collected packages")
-            if unpacking or time.monotonic() - reported > REPORT_EVERY_S:
-                reported = time.monotonic()
-                doing = "unpacking" if unpacking else f"{min(len(seen), wanted)} of {wanted} found"
-                say(f"  … {doing}, {reported - started:.0f} s")
-    return output if pip.returncode else None
+    while pip.poll() is None:
+        time.sleep(0.1)
+        if time.monotonic() - reported < REPORT_EVERY_S:
+            continue
+        reported = time.monotonic()
+        text = log.read_text(errors="replace")
+        if "Installing collected packages" in text:
+            doing = f"{sum(1 for _ in ENVIRONMENT.glob('lib/*/site-packages/*.dist-info'))} packages unpacked"
+        else:
+            doing = f"{min(len(set(_PACKAGE.findall(text))), wanted)} of {wanted} fetched"
+        say(f"  … {doing}, {reported - started:.0f} s")
 
 
 def install_browser() -> None:
