@@ -5,4 +5,4 @@ class ConfigConfig(AppConfig):
     name = "config"
 
     def ready(self) -> None:
-        from config import checks  # noqa: F401 -- registers the system checks
+        from config import celery, checks  # noqa: F401 -- tasks sent by any process find their broker; registers the system checks

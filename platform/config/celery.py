@@ -8,6 +8,28 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.dev")
 
 from django.conf import settings
 
+PLATFORM_QUEUE = "platform"
+
 app = Celery("helicase")
 app.conf.update(settings.CELERY)
+app.conf.broker_transport_options = {
+    **app.conf.broker_transport_options,
+    # For those who send: one quick second try. The sender's transaction has committed, and the sweeper sends again.
+    "max_retries": 1,
+    "interval_start": 0,
+    "interval_step": 0.1,
+    "interval_max": 0.1,
+}
+
+
+def _every(seconds: float, task: str) -> dict[str, object]:
+    """A beat entry; what no worker took before the next few are due is not worth doing any more."""
+    return {"task": task, "schedule": seconds, "options": {"queue": PLATFORM_QUEUE, "expires": seconds * 3}}
+
+
+app.conf.beat_schedule = {
+    "dispatch the outbox": _every(2.0, "outbox.dispatch"),
+    "sweep the engine queue": _every(5.0, "engine_queue.sweep"),
+    "recover interrupted checks": _every(15.0, "orders.recover_intakes"),
+}
 app.autodiscover_tasks()

@@ -181,6 +181,7 @@ class Worker(models.Model):
     fingerprints = models.JSONField(default=dict)  # deployment → fingerprint
     stats = models.JSONField(default=dict)
     started_at = models.DateTimeField()
+    seen_at = models.DateTimeField()  # last renewal
     lease_until = models.DateTimeField()
 
 

@@ -53,6 +53,7 @@ class Migration(migrations.Migration):
                 ('fingerprints', models.JSONField(default=dict)),
                 ('stats', models.JSONField(default=dict)),
                 ('started_at', models.DateTimeField()),
+                ('seen_at', models.DateTimeField()),
                 ('lease_until', models.DateTimeField()),
             ],
         ),

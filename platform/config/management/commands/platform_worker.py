@@ -1,0 +1,44 @@
+"""Start a platform worker: checks of uploads, the sweeper, the outbox."""
+
+from typing import Any
+
+from django.core.management import BaseCommand, CommandError, CommandParser
+from django.db import OperationalError, connections
+
+from engine_queue import lease, restore
+from engine_queue.errors import WorkerRefused
+from engine_queue.keeper import Keeper
+from engine_queue.standing import KeepName, Standing
+
+
+class Command(BaseCommand):
+    help = "Run platform jobs (queue `platform`) in processes of their own."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("--name", required=True, help="unique among all workers; held by a lease")
+        parser.add_argument("--concurrency", type=int, default=2)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        name = options["name"]
+        try:
+            lease.check_name(name)
+            held = lease.take_name(name, kind="platform")
+        except WorkerRefused as error:
+            raise CommandError(str(error), returncode=2) from error
+        except OperationalError as error:
+            raise CommandError(f"the database cannot be used: {str(error).splitlines()[0]}", returncode=1) from error
+        connections.close_all()  # the pool forks: no child may inherit one
+        self.stdout.write(f"platform worker {name} serves the platform queue")
+        KeepName.keeper = Keeper(held, Standing())
+        self._serve(name, options["concurrency"])
+        held.give_back()
+
+    def _serve(self, name: str, concurrency: int) -> None:
+        from config.celery import PLATFORM_QUEUE, app
+
+        app.steps["worker"].add(KeepName)
+        app.steps["consumer"].update({restore.RestoreOwn, restore.SafeAcknowledgements})
+        app.conf.broker_transport_options = {**app.conf.broker_transport_options, **restore.own_keys(name)}
+        app.conf.worker_redirect_stdouts = False
+        quiet = ["--without-gossip", "--without-mingle", "--without-heartbeat", "-l", "WARNING"]
+        app.worker_main(["-q", "worker", "-P", "prefork", "-c", str(concurrency), "-Q", PLATFORM_QUEUE, "-n", f"{name}@%h", *quiet])

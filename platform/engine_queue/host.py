@@ -1,0 +1,199 @@
+"""The engines of this process: from a job's items to engine requests, and from their outcomes to item scores.
+
+The only module of the platform that imports the engine. No ORM here: engine threads must not wait for a database.
+"""
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any, cast
+
+import structlog
+
+import engine
+from engine import EngineConfig, EngineError, EngineLoop, RequestRefused, RowFailed
+from engine_queue import sequences
+from engine_queue.errors import WorkerRefused
+from engine_queue.work import ItemScore, Work, WorkItem
+
+log = structlog.get_logger(__name__)
+
+Plan = engine.VariantPlan | engine.SequencePlan
+ITEM_FAULTS = (RequestRefused, RowFailed)  # of one item; every other error is the engine's own, and the job is given back
+STOP_SECONDS = 5.0
+
+
+@dataclass
+class Flight:
+    """One job in the engine. Equal requests within it are computed once; a test of arrival ends it exactly once."""
+
+    work: Work
+    landed: Callable[["Flight"], None]
+    plans: list[tuple[WorkItem, Plan | str]] = field(default_factory=list)  # a plan, or the code of its failure
+    requests: dict[engine.Score, int] = field(default_factory=dict)
+    outcomes: dict[int, engine.Outcome] = field(default_factory=dict)
+    handles: list[int] = field(default_factory=list)
+    over: bool = False
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def arrive(self, place: int, outcome: engine.Outcome) -> None:
+        """Take one outcome; the last one ends the flight."""
+        with self.lock:
+            self.outcomes[place] = outcome
+            if self.over or len(self.outcomes) < len(self.requests):
+                return
+            self.over = True
+        self.landed(self)
+
+    def abandon(self) -> bool:
+        """End the flight early; False when it had ended."""
+        with self.lock:
+            ended, self.over = self.over, True
+        return not ended
+
+    @property
+    def fault(self) -> str:
+        """The code of an error that was the engine's own, not an item's."""
+        for outcome in self.outcomes.values():
+            if outcome.result is None and not isinstance(outcome.error, ITEM_FAULTS):
+                return outcome.error.code if outcome.error else outcome.state
+        return ""
+
+    def scores(self) -> list[ItemScore]:
+        """What became of each item, in their order."""
+        return [self._score(item, plan) for item, plan in self.plans]
+
+    def _score(self, item: WorkItem, plan: Plan | str) -> ItemScore:
+        if isinstance(plan, str):
+            return ItemScore(item.id, failure=plan)
+        outcomes = [self.outcomes[self.requests[request]] for request in plan.requests]
+        flags = tuple(_code(flag) for flag in plan.flags)
+        for outcome in outcomes:
+            if outcome.error is not None:
+                return ItemScore(item.id, flags=flags, failure=_code(outcome.error.code))
+        results = [cast(engine.ScoreResult, outcome.result) for outcome in outcomes]
+        if isinstance(plan, engine.SequencePlan):
+            whole = engine.combine_sequence(plan, results)
+            return ItemScore(item.id, ll_alt=whole.total, tokens=whole.bases, flags=flags)
+        score = engine.combine(plan, results)
+        return ItemScore(item.id, score.ll_ref, score.ll_alt, score.delta, score.tokens, flags)
+
+
+class Host:
+    """One engine per deployment, each in a loop of its own."""
+
+    def __init__(self) -> None:
+        self._loops: dict[str, EngineLoop] = {}
+        self._flights: dict[int, Flight] = {}
+
+    def load(self, deployment: str, folder: Path, pin: Mapping[str, Any]) -> tuple[str, str]:
+        """Start an engine; its fingerprint and the digest of its golden bits. Raises `WorkerRefused`, with one clear line."""
+        try:
+            config = EngineConfig(**pin)
+            loaded = engine.load(folder, config=config)
+        except (EngineError, TypeError, OSError) as error:
+            raise WorkerRefused(f"deployment {deployment} cannot be loaded: {error}") from error
+        loop = EngineLoop(loaded)
+        loop.start()
+        self._loops[deployment] = loop
+        return loaded.fingerprint, loaded.golden
+
+    def unload(self, deployment: str) -> None:
+        """Stop an engine that may not serve."""
+        self._loops.pop(deployment).stop(drain=False, timeout=STOP_SECONDS)
+
+    def facts(self, deployment: str) -> tuple[str, bool]:
+        """Fingerprint, and whether its results claim batch invariance."""
+        loaded = self._loops[deployment].engine
+        return loaded.fingerprint, loaded.batch_invariant
+
+    def begin(self, work: Work, landed: Callable[[Flight], None]) -> None:
+        """Plan a job's items and submit what they need. `landed` is called once, on a thread of the engine's.
+
+        Raises `ReferenceUnusable` when the job's reference cannot be used: then nothing was submitted.
+        """
+        loop = self._loops[work.claimed.deployment]
+        flight = Flight(work, landed)
+        flight.plans = self._plan(work, loop.engine)
+        for _item, plan in flight.plans:
+            for request in () if isinstance(plan, str) else plan.requests:
+                flight.requests.setdefault(request, len(flight.requests))
+        self._flights[work.claimed.job_id] = flight
+        for request, place in flight.requests.items():
+            self._submit(loop, flight, request, place)
+        if not flight.requests and flight.abandon():
+            landed(flight)
+
+    def forget(self, job_id: int) -> None:
+        """Drop what is kept of a job that has ended."""
+        self._flights.pop(job_id, None)
+
+    def cancel(self, job_id: int) -> bool:
+        """Stop computing a job. True when that ended it: `landed` will not be called."""
+        flight = self._flights.get(job_id)
+        if flight is None or not flight.abandon():
+            return False
+        loop = self._loops[flight.work.claimed.deployment]
+        for handle in list(flight.handles):
+            loop.cancel(handle)
+        return True
+
+    def progress(self) -> int | None:
+        """A counter that moves while engines compute; None while none has work."""
+        stats = [loop.stats() for loop in list(self._loops.values())]
+        if not any(s["queued"] for s in stats):
+            return None
+        return int(sum(s["steps"] for s in stats))
+
+    def healthy(self) -> bool:
+        """Whether every engine runs."""
+        return all(loop.healthy for loop in list(self._loops.values()))
+
+    def stats(self) -> dict[str, float]:
+        """Sums over the engines."""
+        stats = [loop.stats() for loop in list(self._loops.values())]
+        return {key: sum(s[key] for s in stats) for key in ("running", "waiting", "tokens_per_second", "tokens")}
+
+    def stop(self) -> None:
+        """Stop every engine at once."""
+        for deployment in list(self._loops):
+            self.unload(deployment)
+
+    def _submit(self, loop: EngineLoop, flight: Flight, request: engine.Score, place: int) -> None:
+        priority = engine.Priority(min(flight.work.claimed.rank, engine.Priority.ROUTINE))
+        handle = loop.submit(request, priority=priority, on_outcome=lambda outcome: flight.arrive(place, outcome))
+        flight.handles.append(handle)
+        if flight.over:  # cancelled while it was being submitted
+            loop.cancel(handle)
+
+    def _plan(self, work: Work, loaded: engine.Engine) -> list[tuple[WorkItem, Plan | str]]:
+        planner = self._variants(work, loaded) if work.kind == "variant" else self._sequences(loaded)
+        return [(item, _planned(planner, item)) for item in work.items]
+
+    def _variants(self, work: Work, loaded: engine.Engine) -> Callable[[WorkItem], Plan]:
+        protocol = engine.Protocol(**cast(dict[str, Any], work.protocol))
+        reference = sequences.opened(work.reference_path, work.reference_digest)
+
+        def plan(item: WorkItem) -> Plan:
+            length = reference.lengths.get(item.contig, 0)
+            variant = engine.Variant(length, item.position, item.ref, item.alt)
+            return engine.plan_variant(protocol, variant, partial(reference.fetch, item.contig), loaded.tokenizer)
+
+        return plan
+
+    def _sequences(self, loaded: engine.Engine) -> Callable[[WorkItem], Plan]:
+        return lambda item: engine.plan_sequence(item.sequence, loaded.tokenizer, context=loaded.context)
+
+
+def _planned(planner: Callable[[WorkItem], Plan], item: WorkItem) -> Plan | str:
+    try:
+        return planner(item)
+    except ITEM_FAULTS as error:
+        return _code(error.code)
+
+
+def _code(name: str) -> str:
+    """The reason code of what the engine says about an item."""
+    return "item." + name.replace("_", "-")

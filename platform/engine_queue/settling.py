@@ -1,0 +1,103 @@
+"""Write how an attempt ended: one transaction per outcome, locks in order, fenced by attempt and owner."""
+
+from collections.abc import Sequence
+
+from django.db import transaction
+
+from audit import services as audit
+from engine_queue import claim, outcomes, supply, tickets
+from engine_queue.errors import OutcomeRefused
+from engine_queue.machines import RUN
+from engine_queue.models import Job, Result, Run
+from engine_queue.outcomes import Fact
+from engine_queue.work import Claimed, ItemScore, Outcome
+from foundation import clock
+from foundation.actor import process
+from foundation.reasons import Reason
+
+
+def settle(outcome: Outcome) -> bool:
+    """Write one outcome, whole or not at all. False when the attempt is no longer ours: it was fenced, nothing is written."""
+    scores = outcome.scores() if outcome.kind == "scored" else []
+    with transaction.atomic():
+        locked = _lock(outcome.claimed)
+        if locked is None:
+            return False
+        run, job, version = locked
+        if run.state == "cancelled" or job.cancel_requested:
+            _end(job, "cancelled")
+        elif outcome.kind == "scored":
+            _score(run, job, version, outcome, scores)
+        else:
+            give_back(run, job, worker=outcome.claimed.worker, attention=outcome.attention, resend=outcome.resend)
+    return True
+
+
+def refuse(outcome: Outcome) -> None:
+    """An outcome that cannot be written: the job waits for a person instead of running again and again."""
+    with transaction.atomic():
+        locked = _lock(outcome.claimed)
+        if locked is not None:
+            run, job, _version = locked
+            give_back(run, job, worker=outcome.claimed.worker, attention=str(Reason.JOB_OUTCOME_REFUSED), resend=False)
+
+
+def give_back(run: Run, job: Job, *, worker: str, deaths: int = 0, attention: str = "", resend: bool = True) -> None:
+    """Put a locked running job back into the queue; with `attention`, it stays there until a person has looked."""
+    job.state, job.lease_owner, job.lease_until, job.task_id = "queued", "", None, ""
+    job.ticket_at, job.tickets = None, 0  # the back-off of the sweeper begins anew
+    job.deaths += deaths
+    job.attention = attention
+    job.save(update_fields=["state", "lease_owner", "lease_until", "task_id", "ticket_at", "tickets", "deaths", "attention"])
+    if attention:
+        outcomes.report(Fact("attention", run, job, worker=worker, reason=attention))
+    elif resend:
+        tickets.send_on_commit([job])
+
+
+def close(run: Run, *, worker: str) -> None:
+    """Move a locked run whose results are all in to scored, and report it."""
+    audit.transition(RUN, run, to="scored", actor=process(worker), scored_at=clock.now())
+    outcomes.report(Fact("scored", run, worker=worker))
+
+
+def _lock(claimed: Claimed) -> tuple[Run, Job, int | None] | None:
+    """Order, run, job, in that order; None when the job is no longer this attempt's."""
+    version = outcomes.lock(Run.objects.get(pk=claimed.run_id))
+    run = Run.objects.select_for_update().get(pk=claimed.run_id)
+    job = Job.objects.select_for_update().get(pk=claimed.job_id)
+    ours = job.state == "running" and job.attempt == claimed.attempt and job.lease_owner == claimed.owner
+    return (run, job, version) if ours else None
+
+
+def _score(run: Run, job: Job, version: int | None, outcome: Outcome, scores: Sequence[ItemScore]) -> None:
+    worker = outcome.claimed.worker
+    if len(scores) != job.last - job.first + 1:
+        raise OutcomeRefused(f"job {job.pk} has {job.last - job.first + 1} items and got {len(scores)} results")
+    if run.state == "queued":  # whoever claimed the first job died before it could say so
+        claim.begin(run, job, worker=worker)
+        version = outcomes.lock(run)
+    run.items_done += len(scores)
+    run.version += 1
+    results = Result.objects.bulk_create(_row(run, job, version or run.version, outcome, score) for score in scores)
+    run.save(update_fields=["items_done", "version"])
+    _end(job, "succeeded")
+    outcomes.report(Fact("results", run, job, results, worker=worker))
+    if run.items_done == run.items_total:
+        close(run, worker=worker)
+    else:
+        supply.top_up(run)
+
+
+def _end(job: Job, state: str) -> None:
+    job.state, job.ended_at, job.lease_until = state, clock.now(), None
+    job.save(update_fields=["state", "ended_at", "lease_until"])
+
+
+def _row(run: Run, job: Job, version: int, outcome: Outcome, score: ItemScore) -> Result:
+    return Result(
+        organisation_id=run.organisation_id, run=run, item_id=score.item_id, job=job, attempt=outcome.claimed.attempt,
+        at_version=version, ll_ref=score.ll_ref, ll_alt=score.ll_alt, delta=score.delta, tokens=score.tokens,
+        flags=list(score.flags), failure=score.failure, fingerprint=outcome.fingerprint, batch_invariant=outcome.batch_invariant,
+        worker=outcome.claimed.worker, created_at=clock.now(),
+    )  # fmt: skip

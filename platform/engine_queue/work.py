@@ -1,0 +1,96 @@
+"""The nouns of an engine worker: a ticket, a claimed job, the score of an item, the outcome of an attempt."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+from uuid import UUID
+
+
+@dataclass(frozen=True)
+class Ticket:
+    """A message from the broker, held until `settle` acknowledges it."""
+
+    number: int  # ours; the "pid" by which Celery's revoke reaches it
+    task_id: str
+    stat: bool  # came through the STAT queue: claims STAT only
+    settle: Callable[[], None]
+    deployment: str = ""
+
+
+@dataclass(frozen=True)
+class Claimed:
+    """A job this worker holds, as the claim found it."""
+
+    job_id: int
+    run_id: UUID
+    attempt: int
+    owner: str  # incarnation of the worker that holds the lease
+    deployment: str
+    rank: int
+    first: int
+    last: int
+    deaths: int
+    worker: str = ""  # printed name
+
+    @property
+    def alone(self) -> bool:
+        """Workers died with it twice: nothing else is put at risk beside it."""
+        return self.deaths >= ALONE_AFTER
+
+
+ALONE_AFTER = 2  # deaths after which a job runs alone
+ATTENTION_AFTER = 3  # deaths after which a person must look
+
+
+@dataclass(frozen=True)
+class WorkItem:
+    """One item of a job, as the engine host needs it."""
+
+    id: int
+    ordinal: int
+    contig: str
+    position: int
+    ref: str
+    alt: str
+    sequence: str
+
+
+@dataclass(frozen=True)
+class Work:
+    """Everything needed to score a claimed job, read at once, so that no later step asks the database."""
+
+    claimed: Claimed
+    kind: Literal["variant", "sequence"]
+    protocol: dict[str, object]
+    reference_id: UUID | None
+    reference_path: str
+    reference_digest: str
+    items: Sequence[WorkItem]
+
+
+@dataclass(frozen=True)
+class ItemScore:
+    """What becomes one Result row: a score, or a reason code in `failure`."""
+
+    item_id: int
+    ll_ref: float | None = None
+    ll_alt: float | None = None
+    delta: float | None = None
+    tokens: int = 0
+    flags: Sequence[str] = ()
+    failure: str = ""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How an attempt ended here. `scores` is asked for on the finisher's thread, not on the engine's."""
+
+    claimed: Claimed
+    kind: Literal["scored", "returned"]
+    settle: Callable[[], None]  # acknowledge the ticket and free its place; called once it is written, or fenced
+    scores: Callable[[], Sequence[ItemScore]] = field(default=tuple)
+    fingerprint: str = ""
+    batch_invariant: bool = False
+    reason: str = ""  # why it was returned
+    attention: str = ""  # reason code: a person must look before it runs again
+    resend: bool = True  # a returned job needs a new ticket, unless the broker gives the old one back
