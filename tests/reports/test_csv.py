@@ -1,0 +1,66 @@
+"""The CSV: every line, every bit, nothing that a spreadsheet would run."""
+
+import csv
+import io
+from dataclasses import replace
+
+import pytest
+from django.test import Client
+from django.urls import reverse
+
+from accounts.roles import Role
+from reports import content, document, spreadsheet
+from tests.factories import make_user
+from tests.reports import cases
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def line():
+    return content.parse(cases.drafted(cases.scored_order(variants=1)).content).results[0]
+
+
+def rows(text):
+    return list(csv.DictReader(io.StringIO(text)))
+
+
+def test_values_read_back_to_the_stored_doubles():
+    order = cases.scored_order()
+    said = content.parse(cases.drafted(order).content)
+    stored = [r.delta for r in cases.run_of(order).results.order_by("item__ordinal")]
+    assert [float(row["delta"]) for row in rows(spreadsheet.write(said.results))] == stored
+
+
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
+def test_text_that_begins_like_a_formula_is_disarmed(line, start):
+    (row,) = rows(spreadsheet.write([replace(line, name=f"{start}cmd|'/C calc'!A0")]))
+    assert row["name"].startswith("'")
+
+
+def test_a_negative_number_stays_a_number(line):
+    (row,) = rows(spreadsheet.write([line]))
+    assert float(row["delta"]) == line.delta < 0
+
+
+def test_separators_and_quotes_in_a_name_stay_in_their_cell(line):
+    (row,) = rows(spreadsheet.write([replace(line, name='a,"b"\nc')]))
+    assert row["name"] == 'a,"b"\nc'
+
+
+def test_the_report_names_the_very_file_the_door_gives():
+    order = cases.scored_order()
+    client = Client()
+    client.force_login(make_user(role=Role.ANALYST, organisation=order.performing_laboratory))
+    response = client.get(reverse("order-results.csv", args=[order.pk]))
+    printed = " ".join(document.compose(cases.drafted(order)).results.notes)
+    assert content.digest(response.content.decode()) in printed
+    assert response["Content-Disposition"] == f'attachment; filename="{order.accession}-results.csv"'
+
+
+def test_before_the_end_of_scoring_the_name_says_incomplete():
+    order = cases.scored_order(finished=False)
+    client = Client()
+    client.force_login(make_user(role=Role.ANALYST, organisation=order.performing_laboratory))
+    response = client.get(reverse("order-results.csv", args=[order.pk]))
+    assert "-results-incomplete.csv" in response["Content-Disposition"]
