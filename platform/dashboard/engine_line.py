@@ -10,31 +10,16 @@ from django.db.models import Count, Min, Q
 
 from accounts.roles import Verb
 from dashboard.wording import counted, duration, ordinal
-from engine_queue.claim import LEASE_SECONDS
-from engine_queue.models import Job, Run, Worker
+from engine_queue import selectors
+from engine_queue.models import Job, Run
+from engine_queue.selectors import WorkerView
 from foundation import clock
 from foundation.actor import Actor
 from orders.models import Order
 from registry.models import Deployment
 
 STAT = 0  # rank
-
-
-@dataclass(frozen=True)
-class SeenWorker:
-    """A worker as it last reported."""
-
-    name: str
-    kind: str
-    host: str
-    pid: int
-    live: bool
-    deployments: list[str]
-    running: int
-    waiting: int
-    tokens: str
-    seen: str
-    started_at: datetime
+FORGOTTEN = timedelta(days=1)  # a worker that was not seen for so long is history
 
 
 @dataclass(frozen=True)
@@ -61,7 +46,7 @@ class SeenDeployment:
 class Overview:
     """Everything of the engine page."""
 
-    workers: list[SeenWorker]
+    workers: list[WorkerView]
     deployments: list[SeenDeployment]
 
     @property
@@ -90,7 +75,7 @@ class SystemLine:
 def line(actor: Actor) -> SystemLine:
     """For everybody; figures only for those who look after the engine, since they speak of other people's orders too."""
     seen = overview()
-    live = [worker for worker in seen.workers if worker.live and worker.kind == "engine"]
+    live = [worker for worker in seen.workers if worker.alive and worker.kind == "engine"]
     words = counted(len(live), "worker") if live else "no worker"
     if actor.organisations(Verb.VIEW_ENGINE):
         running, waiting = sum(d.running for d in seen.deployments), sum(d.waiting for d in seen.deployments)
@@ -108,7 +93,8 @@ def line(actor: Actor) -> SystemLine:
 def overview() -> Overview:
     """Workers and deployments as the database knows them now. They speak of no patient, so there is no scope to apply."""
     now = clock.now()
-    workers = [_worker(row, now) for row in Worker.objects.filter(lease_until__gt=now - timedelta(days=1)).order_by("kind", "name")]
+    everybody = [*selectors.workers("engine"), *selectors.workers("platform")]
+    workers = [worker for worker in everybody if worker.alive or now - worker.last_seen < FORGOTTEN]
     jobs = {row["deployment_name"]: row for row in _work()}
     rows = Deployment.objects.select_related("model_version").order_by("name")
     return Overview(workers, [_deployment(row, jobs.get(row.name, {}), workers, now) for row in rows])
@@ -132,22 +118,11 @@ def _work() -> list[Mapping[str, Any]]:
     return cast(list[Mapping[str, Any]], list(rows))
 
 
-def _worker(row: Worker, now: datetime) -> SeenWorker:
-    seen = row.lease_until - timedelta(seconds=LEASE_SECONDS)
-    stats: Mapping[str, float] = row.stats or {}
-    return SeenWorker(
-        name=row.name, kind=row.kind, host=row.host, pid=row.pid, live=row.lease_until > now, deployments=list(row.deployments),
-        running=int(stats.get("running", 0)), waiting=int(stats.get("waiting", 0)),
-        tokens=f"{stats.get('tokens_per_second', 0):,.0f}" if row.kind == "engine" else "–",
-        seen=f"{duration(max(0.0, (now - seen).total_seconds()))} ago", started_at=row.started_at,
-    )  # fmt: skip
-
-
-def _deployment(row: Deployment, jobs: Mapping[str, Any], workers: list[SeenWorker], now: datetime) -> SeenDeployment:
+def _deployment(row: Deployment, jobs: Mapping[str, Any], workers: list[WorkerView], now: datetime) -> SeenDeployment:
     oldest = jobs.get("oldest")
     return SeenDeployment(
         name=row.name, model=str(row.model_version), precision=row.precision, fingerprint=row.fingerprint,
-        workers=[worker.name for worker in workers if worker.live and row.name in worker.deployments],
+        workers=[worker.name for worker in workers if worker.alive and row.name in worker.deployments],
         waiting=jobs.get("waiting", 0), stat=jobs.get("stat", 0), running=jobs.get("running", 0),
         oldest=duration((now - oldest).total_seconds()) if isinstance(oldest, datetime) else "",
     )  # fmt: skip

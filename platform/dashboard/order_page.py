@@ -6,6 +6,7 @@ from datetime import datetime
 
 from accounts.roles import Verb
 from audit.models import Event
+from dashboard import stages
 from dashboard.wording import FLAGS, counted, duration, duration_range, flag
 from engine_queue.models import Run
 from foundation.actor import Actor
@@ -34,6 +35,7 @@ _NEXT = {
 }  # fmt: skip
 
 
+NO_ESTIMATE = "no estimate yet: this engine has scored nothing in the last 24 hours"
 LISTED = 50  # records that were not accepted, shown on the page
 
 
@@ -94,7 +96,7 @@ def _scored_in(order: Order) -> str:
 
 
 def _upcoming(order: Order) -> str:
-    if order.state in ("accepted", "in_analysis"):
+    if order.state == "accepted":
         return remaining_words(order)
     return "a reviewer looks at the scores" if order.state == "awaiting_review" else ""
 
@@ -102,9 +104,10 @@ def _upcoming(order: Order) -> str:
 def remaining_words(order: Order) -> str:
     """Time to the last score as a range, or that nobody knows."""
     found = selectors.remaining(order)
-    if found is None:
-        return "no estimate yet: this engine has scored nothing in the last 24 hours"
-    return f"about {duration_range(*found)}" + (" once it starts" if order.state == "accepted" else " to go")
+    if found is not None:
+        return f"about {duration_range(*found)}" + (" once it starts" if order.state == "accepted" else " to go")
+    seconds = stages.own_pace(order)
+    return NO_ESTIMATE if seconds is None else f"about {duration(seconds)} to go, at its own pace so far"
 
 
 def flags(order: Order) -> list[str]:

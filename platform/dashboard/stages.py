@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from dashboard.wording import counted
+from foundation import clock
 from orders.models import Order
 
 LABELS = ("Received", "Accepted", "Scoring", "Review", "Report")
@@ -73,6 +74,14 @@ def due(order: Order) -> datetime | None:
     if order.ended_at is not None:
         return None
     return order.result_due if order.scored_at is None else order.report_due
+
+
+def own_pace(order: Order) -> float | None:
+    """Seconds to the last score if the order goes on as it has so far; None before there is a pace."""
+    if order.started_at is None or not order.items_done:
+        return None
+    pace = (clock.now() - order.started_at).total_seconds() / order.items_done
+    return pace * (order.items_total - order.items_done)
 
 
 def what(order: Order) -> str:

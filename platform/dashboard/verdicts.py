@@ -4,6 +4,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from django.db.models import Case, SmallIntegerField, When
+
 from dashboard.wording import counted, duration_range
 from foundation import clock
 from orders import selectors
@@ -17,6 +19,7 @@ OUTCOMES = (
     ("not_carried", "not carried", "the sample does not have it"),
     ("no_call", "no call", "not known whether the sample has it"),
 )
+GRAVEST_FIRST = ("refused", "parked", "no_call", "not_carried")
 LISTED = 200  # exceptions shown; the file's owner mends the file long before that
 PATIENCE = timedelta(seconds=10)  # after which a check that has not begun is worth a word
 
@@ -69,6 +72,14 @@ class Verdict:
         return self.intake.state == "refused" and bool(self.fatal) and all(p["code"] == "vcf.sample-choice" for p in self.fatal)
 
     @property
+    def incomplete(self) -> str:
+        """What a ready input leaves out that somebody may miss."""
+        left_out = [
+            f"{count.number:,} {count.label}" for count in self.counts if count.number and count.key in ("refused", "parked")
+        ]
+        return " and ".join(left_out)
+
+    @property
     def unlisted(self) -> int:
         """Exceptions beyond those listed."""
         return max(0, sum(count.number for count in self.counts if count.key != "accepted") - len(self.exceptions))
@@ -107,11 +118,17 @@ def verdict(intake: Intake) -> Verdict:
         counts=[Count(key, label, hint, int(intake.counts.get(key, 0))) for key, label, hint in OUTCOMES] if intake.counts else [],
         fatal=fatal,
         notes=[p for p in intake.problems if not p.get("fatal")],
-        exceptions=selectors.intake_exceptions(intake, limit=LISTED) if settled else [],
+        exceptions=exceptions(intake, LISTED) if settled else [],
         preview=selectors.intake_preview(intake, limit=5) if intake.state == "ready" else [],
         forecasts=forecasts,
         tokens=tokens,
     )
+
+
+def exceptions(intake: Intake, limit: int) -> list[IntakeRecord]:
+    """Records that were not accepted, the gravest first: in a file of many samples, thousands are simply not carried."""
+    rank = Case(*(When(outcome=key, then=n) for n, key in enumerate(GRAVEST_FIRST)), output_field=SmallIntegerField())
+    return list(intake.rows.exclude(outcome="accepted").order_by(rank, "line", "alt_index")[:limit])
 
 
 def _forecasts(intake: Intake) -> tuple[list[Forecast], int]:

@@ -1,13 +1,13 @@
 """Rows of the worklist: what is said beside an order, and the one thing to do next."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
 from accounts.roles import Verb
 from dashboard import stages
-from dashboard.wording import counted, duration, flag, ordinal
-from foundation import clock
+from dashboard.wording import duration, flag, ordinal
 from foundation.actor import Actor
 from orders import selectors
 from orders.models import Order
@@ -92,7 +92,7 @@ def row(order: Order, actor: Actor, places: Mapping[UUID, tuple[int, int]]) -> R
 
 def _progress(order: Order) -> tuple[str, str]:
     if order.attention:
-        return flag(order.attention).split(". ")[0].split(": ")[0], ""
+        return "▲ needs a person", re.split(r"[.:;] ?", flag(order.attention), maxsplit=1)[0]
     if order.state == "in_analysis":
         return "", _to_go(order)
     if order.scored_at is not None and order.started_at is not None:
@@ -101,15 +101,12 @@ def _progress(order: Order) -> tuple[str, str]:
 
 
 def _to_go(order: Order) -> str:
-    """From the order's own pace so far; silent until there is one."""
-    if order.started_at is None or not order.items_done:
-        return "started"
-    pace = (clock.now() - order.started_at).total_seconds() / order.items_done
-    return f"done in about {duration(pace * (order.items_total - order.items_done))}"
+    seconds = stages.own_pace(order)
+    return "started" if seconds is None else f"done in about {duration(seconds)}"
 
 
 def _exceptions(order: Order) -> str:
     said: Sequence[str] = [
         f"{int(order.intake.counts.get(key, 0)):,} {key}" for key in ("parked", "refused") if order.intake.counts.get(key)
     ]
-    return ", ".join(said) or (counted(len(order.intake.problems), "note") if order.intake.problems else "")
+    return ", ".join(said)

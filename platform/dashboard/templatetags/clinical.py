@@ -114,9 +114,9 @@ def duration(seconds: float) -> str:
 
 
 @register.filter
-def plus_one(value: int) -> int:
-    """For positions that people count from one."""
-    return value + 1
+def ago(moment: datetime) -> str:
+    """How long ago: 21 s ago."""
+    return f"{wording.duration(max(0.0, (clock.now() - moment).total_seconds()))} ago"
 
 
 @register.filter

@@ -9,10 +9,11 @@ from django.views.decorators.http import require_http_methods
 
 from accounts.middleware import ActorRequest
 from dashboard import cancelling, engine_line, order_page
+from dashboard.verdicts import exceptions
 from dashboard.views.responses import page
 from foundation.errors import HelicaseError
 from orders.models import Order
-from orders.selectors import intake_exceptions, order_for
+from orders.selectors import order_for
 from reports.release import may_see_scores
 
 
@@ -61,7 +62,7 @@ def _context(request: ActorRequest, found: Order, *, whole: bool) -> dict[str, o
             "may_see": may_see_scores(request.actor, found),
             "may_cancel": order_page.may_cancel(request.actor, found),
             "rejected": order_page.rejected_inputs(found),
-            "exceptions": (listed := intake_exceptions(found.intake, limit=order_page.LISTED)),
+            "exceptions": (listed := exceptions(found.intake, order_page.LISTED)),
             "more_exceptions": order_page.unlisted(found, len(listed)),
         }
     return context
