@@ -34,6 +34,7 @@ class Scale:
     start: float
     end: float
     ticks: tuple[float, ...]
+    step: float  # between ticks
 
     def __call__(self, value: float) -> float:
         """The place of a value."""
@@ -103,14 +104,16 @@ def panels(points: Sequence[Point], genes: Sequence[Gene], *, height: float) -> 
 
 
 def delta_scale(deltas: Iterable[float], *, start: float, end: float) -> Scale:
-    """The Δ axis: holds zero and every value, ends on a tick."""
+    """The Δ axis: holds zero and every value with little room beyond, round ticks inside."""
     values = [0.0, *deltas]
     low, high = min(values), max(values)
     if low == high:
         low, high = -1.0, 1.0
-    step = _step((high - low) / 4)
+    step = _step((high - low) / 6)
     first, last = math.floor(low / step), math.ceil(high / step)
-    return Scale(first * step, last * step, start, end, tuple(n * step for n in range(first, last + 1)))
+    room = (high - low) * 0.06
+    low, high = max(first * step, low - room), min(last * step, high + room)
+    return Scale(low, high, start, end, tuple(n * step for n in range(first, last + 1) if low <= n * step <= high), step)
 
 
 def position_scale(positions: Sequence[int]) -> Scale:
@@ -120,7 +123,7 @@ def position_scale(positions: Sequence[int]) -> Scale:
     start, end = low - margin, high + margin
     step = max(1, _step((end - start) / 5))
     ticks = range(math.ceil(start / step), math.floor(end / step) + 1)
-    return Scale(start, end, LEFT, WIDTH - RIGHT, tuple(n * step for n in ticks if n * step >= 1))
+    return Scale(start, end, LEFT, WIDTH - RIGHT, tuple(n * step for n in ticks if n * step >= 1), step)
 
 
 def columns(panel: Panel) -> list[Column]:
@@ -184,6 +187,6 @@ def _head(panel: Panel, point: Point) -> Box:
 
 
 def _step(rough: float) -> float:
-    """The smallest of 1, 2, 5 × a power of ten that is not below `rough`."""
+    """The smallest of 1, 2, 4, 5 × a power of ten that is not below `rough`."""
     power = 10.0 ** math.floor(math.log10(rough))
-    return next(m * power for m in (1, 2, 5, 10) if m * power >= rough * (1 - 1e-9))
+    return next(m * power for m in (1, 2, 4, 5, 10) if m * power >= rough * (1 - 1e-9))

@@ -32,7 +32,8 @@ def results(said: Content) -> Table:
     """Sorted by Δ, lowest first; failed ones at the end."""
     of_variants = said.input.kind == "vcf"
     kept = _largest(said.results)
-    rows = [_variant(line) if of_variants else _sequence(line) for line in sorted(kept, key=_by_score)]
+    one = len({line.contig for line in said.results}) == 1  # then its name stands in the caption, not in every row
+    rows = [_variant(line, one) if of_variants else _sequence(line) for line in sorted(kept, key=_by_score)]
     columns, numeric = (_VARIANT, (5, 6, 7)) if of_variants else (_SEQUENCE, (1, 2, 3))
     return Table(_caption(said, len(kept)), columns, numeric, tuple(rows), tuple(_notes(said, kept)))
 
@@ -71,10 +72,9 @@ def _by_score(line: ResultLine) -> tuple[bool, float, int]:
 
 
 def _caption(said: Content, kept: int) -> str:
-    total = len(said.results)
-    if kept == total:
-        return f"Results: {wording.grouped(total)}"
-    return f"Results: the {kept} with the largest |Δ| of {wording.grouped(total)}"
+    total, contigs = len(said.results), {line.contig for line in said.results if line.contig}
+    counted = wording.grouped(total) if kept == total else f"the {kept} with the largest |Δ| of {wording.grouped(total)}"
+    return f"Results: {counted}" + (f", on {contigs.pop()}" if len(contigs) == 1 else "")
 
 
 def _notes(said: Content, kept: list[ResultLine]) -> list[str]:
@@ -86,12 +86,12 @@ def _notes(said: Content, kept: list[ResultLine]) -> list[str]:
     return [*notes, *(f"{wording.short(code)}: {wording.words(code)}" for code in codes if wording.explained(code))]
 
 
-def _variant(line: ResultLine) -> tuple[str, ...]:
+def _variant(line: ResultLine, one: bool) -> tuple[str, ...]:
     normalised = (line.norm_position, line.norm_ref, line.norm_alt)
     same = not line.norm_position or normalised == (line.position, line.ref, line.alt)
     form = "as submitted" if same else f"{wording.grouped(line.norm_position)} {_change(line.norm_ref, line.norm_alt)}"
     return (
-        _place(line.contig, line.position),
+        wording.grouped(line.position) if one else _place(line.contig, line.position),
         _change(line.ref, line.alt),
         form,
         _zygosity(line),

@@ -76,7 +76,7 @@ def _draw_panel(group: ET.Element, panel: Panel, plot: float) -> None:
     for tick in panel.y.ticks:
         y = panel.y(tick)
         _line(group, LEFT, y, WIDTH - RIGHT, y, stroke=QUIET if tick == 0 else LINE, width=1)
-        _text(group, LEFT - 8, y + 4, _signed(tick, panel.y.ticks[1] - panel.y.ticks[0]), anchor="end", fill=QUIET)
+        _text(group, LEFT - 8, y + 4, _signed(tick, panel.y.step), anchor="end", fill=QUIET)
     if len(panel.points) > locus.STICKS:
         _density(group, panel)
     else:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from reports import content, document
+from reports import content, document, result_table
 from tests.factories import make_organisation
 from tests.reports import cases
 
@@ -158,3 +158,10 @@ def test_the_number_of_what_was_not_scored_is_said_beside_the_result():
     order = cases.scored_order(delta=lambda n: None if n == 3 else -1.0)
     cases.park_some(order)
     assert document.compose(cases.drafted(order)).outcome == "9 variants scored, 1 could not be scored, 2 parked, 1 refused."
+
+
+def test_with_several_contigs_every_row_names_its_own():
+    said = content.parse(cases.drafted(cases.scored_order(variants=2)).content)
+    elsewhere = replace(said, results=[said.results[0], replace(said.results[1], contig="contig2")])
+    assert {row[0].partition(":")[0] for row in result_table.results(elsewhere).rows} == {"contig1", "contig2"}
+    assert {row[0] for row in result_table.results(said).rows} == {"200"}

@@ -114,7 +114,7 @@ def test_a_name_cannot_break_out_of_its_place():
     parsed(drawn)
 
 
-@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-7.3, 2.2), (-1e-7, 0.0), (0.0, 3e8)])
+@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (-7.3, 2.2), (-9.5, 2.6), (-1e-7, 0.0), (0.0, 3e8), (-25.1, 5.1)])
 def test_the_axis_holds_zero_and_every_value_and_has_few_ticks(low, high):
     scale = locus.delta_scale([low, high], start=200, end=20)
     assert scale.low <= min(low, 0) and scale.high >= max(high, 0)
