@@ -88,13 +88,16 @@ class Child:
         self.ask_to_stop()
         self.wait_or_kill(within_s=within_s)
 
-    def wait_or_kill(self, *, within_s: float) -> None:
+    def wait_or_kill(self, *, within_s: float) -> bool:
+        """Whether it ended by itself."""
         if self.process is None:
-            return
+            return True
         try:
             self.process.wait(max(within_s, 0.01))
         except subprocess.TimeoutExpired:
             self.kill()
+            return False
+        return True
 
     def kill(self) -> None:
         if self.process is not None and self.running:
@@ -113,13 +116,12 @@ class Child:
         return "\n".join(text.splitlines()[-count:])
 
 
-def wait_until_gone(children: Sequence[Child], *, within_s: float) -> None:
-    """Stop several children that do not depend on each other, side by side."""
+def wait_until_gone(children: Sequence[Child], *, within_s: float) -> list[Child]:
+    """Stop several children that do not depend on each other, side by side; those that had to be killed."""
     for child in children:
         child.ask_to_stop()
     deadline = time.monotonic() + within_s
-    for child in children:
-        child.wait_or_kill(within_s=deadline - time.monotonic())
+    return [child for child in children if not child.wait_or_kill(within_s=deadline - time.monotonic())]
 
 
 def _keep_short(log: Path) -> None:

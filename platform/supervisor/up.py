@@ -96,7 +96,8 @@ def _answers(url: str) -> bool:
 
 def _stop(everyone: list[Watched]) -> None:
     children = [one.child for one in everyone if one.child is not None]
-    wait_until_gone(children, within_s=STOP_TIMEOUT_S)
+    for child in wait_until_gone(children, within_s=STOP_TIMEOUT_S):
+        say(f"{child.name} did not end within {STOP_TIMEOUT_S:.0f} s and was killed; its work is taken up at the next start")
 
 
 def _first_port(environ: Mapping[str, str]) -> int:
