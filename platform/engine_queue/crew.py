@@ -55,7 +55,9 @@ class Crew:
         self._held: dict[int, Held] = {}
         self._halted = ""
         self._await_idle = False  # the best job has to run alone
-        self._draining = self._ended = False
+        self._draining = self._ended = self._serving = False
+        self._preparing: int | None = None  # the job the feeder is planning: it can be stopped only afterwards
+        self._stop_prepared = ""
         self._changed = threading.Condition()
         self._feeder = threading.Thread(target=self._feed, name="feeder", daemon=True)
 
@@ -85,7 +87,8 @@ class Crew:
         with self._changed:
             self._draining = True
             self._changed.notify_all()
-            self._changed.wait_for(lambda: not self._held, seconds)
+            self._changed.wait_for(lambda: not self._held and not self._serving, seconds)
+            self._changed.wait_for(lambda: not self._serving, STOP_SECONDS)  # a job being prepared cannot be given back yet
             left = list(self._held.values())
         for held in left:
             if self.host.cancel(held.claimed.job_id):
@@ -128,7 +131,9 @@ class Crew:
     def stop_jobs(self, jobs: Sequence[int], reason: str) -> None:
         """Stop computing these jobs and give them back; one whose outcome is already on its way is left alone."""
         with self._changed:
-            held = [self._held[job] for job in jobs if job in self._held]
+            if self._preparing in jobs:
+                self._stop_prepared = reason
+            held = [self._held[job] for job in jobs if job in self._held and job != self._preparing]
         for one in held:
             if self.host.cancel(one.claimed.job_id):
                 self._give_back(one, reason=reason)
@@ -172,12 +177,16 @@ class Crew:
                 log.exception("feeder.failed")
                 self._put_back(ticket)
                 self._pause()
+            with self._changed:
+                self._serving = False
+                self._changed.notify_all()
 
     def _next(self) -> Ticket | None:
         with self._changed:
             self._changed.wait_for(lambda: self._ended or self._takes(True) or self._takes(False))
             if self._ended:
                 return None
+            self._serving = True
             return self._waiting[self._takes(True)].popleft()
 
     def _takes(self, stat: bool) -> bool:
@@ -194,11 +203,24 @@ class Crew:
             stat=ticket.stat, idle=not self._held,
         )  # fmt: skip
         if claimed is None:
-            return self._nothing_for(ticket)
-        held = Held(claimed, ticket)
+            self._nothing_for(ticket)
+        else:
+            self._hold(Held(claimed, ticket))
+
+    def _hold(self, held: Held) -> None:
+        job = held.claimed.job_id
         with self._changed:
-            self._held[claimed.job_id] = held
+            self._held[job] = held
             self._await_idle = False
+            self._preparing, self._stop_prepared = job, ""
+        self._prepare(held)
+        with self._changed:
+            self._preparing = None
+        if self._stop_prepared:
+            self.stop_jobs([job], self._stop_prepared)
+
+    def _prepare(self, held: Held) -> None:
+        claimed = held.claimed
         try:
             claim.started(claimed)
             self.host.begin(claim.load(claimed), self._landed)

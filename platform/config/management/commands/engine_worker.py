@@ -49,7 +49,7 @@ class Command(BaseCommand):
         from engine_queue.stat import StatConsumer
 
         # CELERY_CUSTOM_WORKER_POOL would say the same, but Celery reads it when Django loads its tasks: too early for a command
-        concurrency.ALIASES["custom"] = "engine_queue.pool:EnginePool"
+        concurrency.ALIASES["custom"] = "engine_queue.pool:EnginePool"  # type: ignore[attr-defined]  # not in the stubs
         EnginePool.crew, EnginePool.drain_seconds = crew, options["drain_seconds"]
         StatConsumer.queues, StatConsumer.credits = tuple(map(tickets.stat_queue, crew.loaded)), options["stat_credits"]
         app.steps["consumer"].update({StatConsumer, restore.RestoreOwn, restore.SafeAcknowledgements})
