@@ -21,6 +21,7 @@ from kernels.matmul import Linear, TileProduct, tile_product
 from kernels.plan import SHORT, SLAB, TALL, TILE, Geometry, Plan
 
 _ARCHITECTURES = ("LlamaForCausalLM", "MistralForCausalLM")
+_PIECE = 256  # rows
 _INDEX, _SINGLE = "model.safetensors.index.json", "model.safetensors"
 
 
@@ -208,17 +209,31 @@ class Model:
         return self._embedding.index_select(0, step.ids)
 
     def layer(self, index: int, hidden: Tensor, step: StepInputs, keys: Tensor, values: Tensor) -> Tensor:
-        """One layer: `[T, hidden] -> [T, hidden]`; writes the step's keys and values into the layer's pools first."""
-        c, layer, rows = self.config, self._layers[index], hidden.shape[0]
-        mixed = layer.qkv(reference.rms_norm(hidden, layer.input_norm, c.eps)).view(rows, -1, c.head_dim)
+        """One layer, in place: `[T, hidden] -> [T, hidden]`; writes the step's keys and values into the layer's pools first.
+
+        Rows are taken `_PIECE` at a time so that what lies between two products stays in the cache; no bit depends on it.
+        """
+        layer, geometry = self._layers[index], self.geometry
+        queries = hidden.new_empty(hidden.shape[0], geometry.heads, geometry.head_dim)
+        for start in range(0, hidden.shape[0], _PIECE):
+            self._project(layer, hidden, step, slice(start, start + _PIECE), queries, keys, values)
+        attended = reference.paged_attention(queries, keys, values, step.plan, geometry, self.product)
+        for rows, mixed in zip(hidden.split(_PIECE), attended.view(hidden.shape[0], -1).split(_PIECE), strict=True):
+            rows.add_(layer.output(mixed))
+            gate_up = layer.gate_up(reference.rms_norm(rows, layer.mlp_norm, self.config.eps))
+            rows.add_(layer.down(reference.silu_mul(gate_up)))
+        return hidden
+
+    def _project(
+        self, layer: _Layer, hidden: Tensor, step: StepInputs, part: slice, queries: Tensor, keys: Tensor, values: Tensor
+    ) -> None:
+        c, cos, sin = self.config, step.cos[part], step.sin[part]
+        slots = step.slots.view(-1, c.kv_heads)[part].reshape(-1)
+        mixed = layer.qkv(reference.rms_norm(hidden[part], layer.input_norm, c.eps)).view(len(cos), -1, c.head_dim)
         q, k, v = torch.split(mixed, [c.heads, c.kv_heads, c.kv_heads], dim=1)
-        reference.write_kv(keys, reference.rotary(k, step.cos, step.sin), step.slots)
-        reference.write_kv(values, v, step.slots)
-        q = reference.rotary(q, step.cos, step.sin)
-        attended = reference.paged_attention(q, keys, values, step.plan, self.geometry, self.product)
-        hidden = hidden + layer.output(attended.view(rows, -1))
-        gate_up = layer.gate_up(reference.rms_norm(hidden, layer.mlp_norm, c.eps))
-        return hidden + layer.down(reference.silu_mul(gate_up))
+        reference.write_kv(keys, reference.rotary(k, cos, sin), slots)
+        reference.write_kv(values, v, slots)
+        queries[part] = reference.rotary(q, cos, sin)
 
     def head(self, hidden: Tensor) -> Tensor:
         """Final norm and vocabulary: `[n, hidden] -> [n, V]`."""

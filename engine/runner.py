@@ -34,6 +34,8 @@ class Runner:
 
     def run(self, batch: Batch) -> list[RowOutput]:
         """Compute every row; an output per row, in order. A row that fails does so alone."""
+        if torch.get_num_threads() != self._config.threads:  # counted per thread, and what was proven was proven for this number
+            torch.set_num_threads(self._config.threads)
         if self._config.poison_free_blocks and batch.released:
             freed = torch.tensor(batch.released)
             for pool in (*self._keys, *self._values):
