@@ -46,7 +46,7 @@ def _parser() -> argparse.ArgumentParser:
         source.add_argument("--sequence", help="bases")
         source.add_argument("--fasta", type=Path, help="FASTA file")
         command.add_argument("--json", action="store_true", help="one JSON array instead of tab-separated lines")
-        command.add_argument("--threads", type=int, default=EngineConfig.threads)
+        command.add_argument("--threads", type=int, default=EngineConfig().threads)
         command.add_argument("--isa", choices=("auto", "avx2", "avx512"), default="auto")
         command.add_argument("--mode", choices=("continuous", "static"), default="continuous")
     generate.add_argument("--tokens", type=int, default=64, help="tokens to generate at most")

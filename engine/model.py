@@ -230,10 +230,10 @@ class Model:
         c, cos, sin = self.config, step.cos[part], step.sin[part]
         slots = step.slots.view(-1, c.kv_heads)[part].reshape(-1)
         mixed = layer.qkv(reference.rms_norm(hidden[part], layer.input_norm, c.eps)).view(len(cos), -1, c.head_dim)
-        q, k, v = torch.split(mixed, [c.heads, c.kv_heads, c.kv_heads], dim=1)
-        reference.write_kv(keys, reference.rotary(k, cos, sin), slots)
-        reference.write_kv(values, v, slots)
-        queries[part] = reference.rotary(q, cos, sin)
+        value = c.heads + c.kv_heads  # where the values begin
+        reference.write_kv(keys, reference.rotary(mixed[:, c.heads : value], cos, sin), slots)
+        reference.write_kv(values, mixed[:, value:], slots)
+        queries[part] = reference.rotary(mixed[:, : c.heads], cos, sin)
 
     def head(self, hidden: Tensor) -> Tensor:
         """Final norm and vocabulary: `[n, hidden] -> [n, V]`."""
