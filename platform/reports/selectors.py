@@ -16,7 +16,8 @@ from reports.content import ResultLine
 from reports.gathering import result_lines
 
 PAGE = 50
-DRAWN = 50_000  # results in a picture, and in one CSV made while somebody waits
+DRAWN = 50_000  # results in a picture
+EXPORTED = 500_000  # results in one CSV, made while somebody waits
 
 _SCORE = Coalesce("delta", "ll_alt")  # a sequence has no Δ
 SORTS = {
@@ -106,7 +107,7 @@ class Export:
 
 
 class TooManyResults(Refused):
-    """The order has more results than can be exported while you wait. Ask the laboratory for an export."""
+    """The order has more results than one file can be made of while you wait. The order page shows them page by page."""
 
 
 def asked(parameters: Mapping[str, str]) -> Asked:
@@ -166,7 +167,7 @@ def results_export(actor: Actor, order: Order) -> Export | None:
     run = release.run_to_show(actor, order)
     if run is None:
         return None
-    if run.items_done > DRAWN:
+    if run.items_done > EXPORTED:
         raise TooManyResults(code="report.too-many-results")
     lines = result_lines(_results(run).order_by("item__ordinal"))
     return Export(f"{order.accession}-results{'' if run.state == 'scored' else '-incomplete'}.csv", lines)

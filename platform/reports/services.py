@@ -17,7 +17,7 @@ from reports.gathering import again, gather, utc
 from reports.machines import REPORT
 from reports.models import ReportKind, ReportVersion
 
-LARGEST = 50_000  # results in one document; above it the results leave as CSV only
+LARGEST = 50_000  # results in one document; above it they are read on the order page and as CSV
 
 
 class TooLarge(Refused):
@@ -30,7 +30,7 @@ class Door(Enum):
     OPEN = ""
     NOT_SCORED = "Scoring has not finished. The report can be read here as soon as every variant has been scored."
     WITHHELD = "The report has not been released yet. The order page shows how far it is."
-    TOO_LARGE = "This order has more results than one document holds. The results can be downloaded as CSV."
+    TOO_LARGE = "This order has more results than one document holds. The order page shows them all and gives them as CSV."
 
 
 @dataclass(frozen=True)
