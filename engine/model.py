@@ -218,8 +218,9 @@ class Model:
         for start in range(0, hidden.shape[0], _PIECE):
             self._project(layer, hidden, step, slice(start, start + _PIECE), queries, keys, values)
         attended = reference.paged_attention(queries, keys, values, step.plan, geometry, self.product)
-        for rows, mixed in zip(hidden.split(_PIECE), attended.view(hidden.shape[0], -1).split(_PIECE), strict=True):
-            rows.add_(layer.output(mixed))
+        for start in range(0, hidden.shape[0], _PIECE):
+            rows = hidden[start : start + _PIECE]
+            rows.add_(layer.output(attended[start : start + _PIECE].flatten(1)))
             gate_up = layer.gate_up(reference.rms_norm(rows, layer.mlp_norm, self.config.eps))
             rows.add_(layer.down(reference.silu_mul(gate_up)))
         return hidden

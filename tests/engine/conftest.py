@@ -1,0 +1,31 @@
+"""One random checkpoint and one poisoned runner for the whole session: making them costs more than most tests."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from engine import isa
+
+isa.pin("auto")  # before any test module imports torch
+
+from engine.config import EngineConfig  # noqa: E402
+from engine.model import Model  # noqa: E402
+from engine.runner import Runner  # noqa: E402
+from tests.engine.checkpoints import Shape, write_checkpoint  # noqa: E402
+
+CONFIG = EngineConfig(blocks=160, block_size=16, slots=8, token_budget=256, chunk=64, poison_free_blocks=True)
+
+
+@pytest.fixture(scope="session")
+def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_checkpoint(tmp_path_factory.mktemp("model"), Shape())
+
+
+@pytest.fixture(scope="session")
+def runner(checkpoint: Path) -> Runner:
+    import torch
+
+    torch.set_num_threads(CONFIG.threads)
+    return Runner(Model(checkpoint, CONFIG.block_size), CONFIG)
