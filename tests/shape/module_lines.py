@@ -7,10 +7,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "structure.md"
 BEGIN, END = "<!-- modules: made by `python -m tests.shape.module_lines` -->", "<!-- end of modules -->"
-PARTS = (
-    "platform/config platform/dashboard platform/reports platform/orders platform/orders/intake platform/engine_queue platform/registry "
-    "platform/accounts platform/audit platform/outbox platform/storage platform/foundation platform/supervisor engine kernels models/training"
-).split()
+_APPS = "config dashboard reports orders orders/intake engine_queue registry accounts audit outbox storage foundation supervisor"
+PARTS = [*(f"platform/{app}" for app in _APPS.split()), "engine", "kernels", "models/training"]
 SILENT = {"__init__.py", "apps.py"}
 
 
