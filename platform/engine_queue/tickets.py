@@ -9,6 +9,7 @@ from kombu.exceptions import KombuError
 from redis.exceptions import RedisError
 
 from engine_queue.models import Job
+from foundation import clock
 
 log = structlog.get_logger(__name__)
 
@@ -22,8 +23,8 @@ _RETRY = {"max_retries": 1, "interval_start": 0, "interval_step": 0.1, "interval
 
 # SKIP LOCKED: a job that is being claimed at this moment needs no note of its ticket, and no writer is waited for.
 _NOTE = """
-    UPDATE engine_queue_job SET ticket_at = statement_timestamp(), tickets = tickets + 1
-    WHERE id IN (SELECT id FROM engine_queue_job WHERE id = ANY(%s) AND state = 'queued' ORDER BY id FOR UPDATE SKIP LOCKED)
+    UPDATE engine_queue_job SET ticket_at = %(now)s, tickets = tickets + 1
+    WHERE id IN (SELECT id FROM engine_queue_job WHERE id = ANY(%(sent)s) AND state = 'queued' ORDER BY id FOR UPDATE SKIP LOCKED)
 """
 
 
@@ -54,7 +55,7 @@ def send(jobs: Sequence[Job]) -> int:
     sent = _publish([(queue_of(job), job.pk) for job in jobs])
     if sent:
         with connection.cursor() as cursor:
-            cursor.execute(_NOTE, [sent])
+            cursor.execute(_NOTE, {"sent": sent, "now": clock.now()})
     return len(sent)
 
 

@@ -12,8 +12,13 @@ AWAY = (OperationalError, InterfaceError)
 @contextmanager
 def unit() -> Iterator[None]:
     """One unit of work. A connection that broke is dropped before and after it, so that no unit inherits a dead one."""
-    connection.close_if_unusable_or_obsolete()
+    _look_after()
     try:
         yield
     finally:
+        _look_after()
+
+
+def _look_after() -> None:
+    if not connection.in_atomic_block:  # a unit within somebody's transaction has nothing to say about its connection
         connection.close_if_unusable_or_obsolete()

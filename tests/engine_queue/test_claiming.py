@@ -13,6 +13,7 @@ from engine_queue.claim import MustWait
 from engine_queue.models import Job, Run
 from foundation import clock
 from tests.engine_queue.rows import in_thread_of_its_own, job_of, make_run, take, taken
+from tests.engine_queue.workers import DEPLOYMENT
 
 
 @pytest.mark.django_db
@@ -21,8 +22,8 @@ def test_with_5000_routine_jobs_queued_one_asap_and_one_promoted_start_next() ->
     crowd = make_run(items=1, due=soon)
     job = crowd.jobs.get()
     Job.objects.bulk_create(
-        Job(run=crowd, organisation_id=job.organisation_id, deployment_name=job.deployment_name, first=n, last=n, rank=3, due_at=soon,
-            created_at=soon) for n in range(1, 5000)
+        Job(run=crowd, organisation_id=job.organisation_id, deployment_name=DEPLOYMENT, first=n, last=n, rank=3, due_at=soon, created_at=soon)
+        for n in range(1, 5000)
     )  # fmt: skip
     promoted = make_run(items=1, due=soon + timedelta(hours=9))
     promoted.jobs.update(rank=2)

@@ -1,0 +1,142 @@
+"""From a job's items to engine requests and back, with the bundled model."""
+
+import queue
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from uuid import uuid4
+
+import pytest
+
+import engine
+from engine_queue.errors import ReferenceUnusable, WorkerRefused
+from engine_queue.host import Flight, Host
+from engine_queue.sequences import Sequences
+from engine_queue.work import Claimed, Work, WorkItem
+from tests.engine_queue.workers import DEPLOYMENT
+from tests.factories import BASES
+from tests.services import ROOT
+
+MODEL = ROOT / "models" / "ecoli-orf-6l"
+
+
+@pytest.fixture(scope="module")
+def host() -> Iterator[Host]:
+    made = Host()
+    made.load(DEPLOYMENT, MODEL, {"threads": 2, "self_test": False})
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Work:
+    path = tmp_path / "reference.fa"
+    path.write_text(f">contig1\n{BASES}\n")
+    claimed = Claimed(1, uuid4(), 1, "worker/1", DEPLOYMENT, 3, 0, 0, 0)
+    protocol: dict[str, object] = {"kind": "centred", "window": 64, "strand": "forward"}
+    return Work(claimed, "variant", protocol, uuid4(), str(path), Sequences(str(path)).digest(), [])
+
+
+def snv(ordinal: int, position: int, *, ref: str = "", contig: str = "contig1") -> WorkItem:
+    base = ref or BASES[position - 1]
+    return WorkItem(ordinal + 1, ordinal, contig, position, base, next(b for b in "ACGT" if b != base), "")
+
+
+def flown(host: Host, work: Work) -> Flight:
+    landed: queue.Queue[Flight] = queue.Queue()
+    host.begin(work, landed.put)
+    flight = landed.get(timeout=60)
+    host.forget(work.claimed.job_id)
+    return flight
+
+
+def test_a_variant_scores_as_the_engine_scores_it_alone(host: Host, work: Work) -> None:
+    (score,) = flown(host, replace(work, items=[snv(0, 300)])).scores()
+    again = flown(host, replace(work, items=[snv(n, 250 + n) for n in range(20)] + [snv(20, 300)])).scores()[-1]
+    assert (score.ll_ref, score.ll_alt, score.delta, score.tokens) == (again.ll_ref, again.ll_alt, again.delta, 64)
+    assert score.delta == pytest.approx((score.ll_alt or 0) - (score.ll_ref or 0))
+
+
+def test_equal_requests_within_a_job_are_computed_once(host: Host, work: Work) -> None:
+    twice = [snv(0, 300), replace(snv(1, 300), alt=next(b for b in "TGCA" if b != BASES[299]))]
+    flight = flown(host, replace(work, items=twice))
+    assert len(flight.requests) == 3
+    first, second = flight.scores()
+    assert first.ll_ref == second.ll_ref
+    assert first.ll_alt != second.ll_alt
+
+
+def test_an_item_that_cannot_be_scored_fails_alone(host: Host, work: Work) -> None:
+    wrong = next(b for b in "ACGT" if b != BASES[499])
+    items = [snv(0, 300), snv(1, 500, ref=wrong), replace(snv(2, 300), alt="<DEL>"), snv(3, 9, contig="nowhere", ref="A")]
+    scores = flown(host, replace(work, items=items)).scores()
+    assert [score.failure for score in scores] == [
+        "",
+        "item.reference-mismatch",
+        "item.unsupported-allele",
+        "item.reference-mismatch",
+    ]
+
+
+def test_what_the_engine_says_about_an_item_is_kept(host: Host, work: Work) -> None:
+    left, middle, right = flown(host, replace(work, items=[snv(0, 5), snv(1, 300), snv(2, len(BASES) - 5)])).scores()
+    assert (left.flags, middle.flags, right.flags) == (("item.window-cut-left",), (), ("item.window-cut-right",))
+
+
+def test_a_job_of_items_that_all_fail_still_lands(host: Host, work: Work) -> None:
+    flight = flown(host, replace(work, items=[replace(snv(0, 300), alt="*")]))
+    assert [score.failure for score in flight.scores()] == ["item.unsupported-allele"]
+
+
+def test_a_sequence_has_no_reference_and_no_delta(host: Host, work: Work) -> None:
+    item = WorkItem(1, 0, "", 0, "", "", BASES[:200])
+    long = WorkItem(2, 1, "", 0, "", "", BASES[:2000])
+    whole, refused = flown(host, replace(work, kind="sequence", items=[item, long])).scores()
+    assert (whole.ll_ref, whole.delta, whole.tokens) == (None, None, 200)
+    assert whole.ll_alt is not None
+    assert refused.failure == "item.context-too-long"
+
+
+def test_a_cancelled_job_never_lands(host: Host, work: Work) -> None:
+    landed: list[Flight] = []
+    host.begin(replace(work, protocol={**work.protocol, "window": 400}, items=[snv(n, 1000 + n) for n in range(50)]), landed.append)
+    assert host.cancel(work.claimed.job_id)
+    assert not host.cancel(work.claimed.job_id)
+    flown(host, replace(work, items=[snv(0, 300)]))
+    assert landed == []
+
+
+def test_an_engine_that_stops_gives_the_job_back(work: Work) -> None:
+    own = Host()
+    own.load(DEPLOYMENT, MODEL, {"threads": 2, "self_test": False})
+    own._loops[DEPLOYMENT].stop(drain=False, timeout=10)
+    assert flown(own, replace(work, items=[snv(0, 300)])).fault == "engine_stopped"
+    assert not own.healthy()
+
+
+@pytest.mark.parametrize("change", [{"reference_digest": "0" * 64}, {"reference_path": "/nowhere.fa"}])
+def test_a_reference_that_is_not_the_pinned_one_is_refused(host: Host, work: Work, change: dict[str, str]) -> None:
+    with pytest.raises(ReferenceUnusable) as refused:
+        host.begin(replace(work, **change, items=[snv(0, 300)]), lambda flight: None)
+    assert refused.value.code in ("reference.changed", "reference.unreadable")
+
+
+@pytest.mark.parametrize(("folder", "pin"), [("nowhere", {}), ("ecoli-orf-6l", {"threads": 0}), ("ecoli-orf-6l", {"colour": 1})])
+def test_what_cannot_be_loaded_is_refused_in_one_line(folder: str, pin: dict[str, int]) -> None:
+    with pytest.raises(WorkerRefused, match=r"^deployment d cannot be loaded: ") as refused:
+        Host().load("d", ROOT / "models" / folder, pin)
+    assert "\n" not in str(refused.value)
+
+
+def test_reason_codes_of_the_engine_have_words() -> None:
+    from engine import errors, protocols
+    from engine_queue.host import _code
+    from foundation.reasons import Reason
+
+    faults = [
+        cls.code
+        for cls in vars(errors).values()
+        if isinstance(cls, type) and issubclass(cls, (engine.RequestRefused, engine.RowFailed))
+    ]
+    flags = [protocols.CUT_LEFT, protocols.CUT_RIGHT, protocols.AMBIGUOUS, protocols.UNKNOWN]
+    assert {_code(name) for name in faults + flags} <= {str(reason) for reason in Reason}

@@ -1,0 +1,92 @@
+"""The commands that start processes: one clear line when they cannot, and what they do when they can."""
+
+import signal
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import redis
+
+from audit.models import Event
+from engine_queue import sweeper
+from engine_queue.models import Result, Run, Sweep, Worker
+from registry.models import Deployment, ModelVersion
+from tests.engine_queue.workers import DEPLOYMENT, Crowd, crowd
+from tests.factories import make_order, make_test_version
+
+pytestmark = pytest.mark.flow
+
+
+@pytest.fixture
+def workers(clone_db: str, valkey_url: str, tmp_path: Path) -> Iterator[Crowd]:
+    with crowd(tmp_path) as made:
+        yield made
+
+
+def refused(workers: Crowd, *command: str) -> str:
+    """The one line of a command that ended with status 2."""
+    process = workers.start(*command)
+    assert process.wait(60) == 2, workers.log(process)
+    lines = workers.log(process).splitlines()
+    assert len(lines) == 1, lines
+    return lines[0]
+
+
+def engine_worker(*more: str) -> tuple[str, ...]:
+    return ("engine_worker", "--name", "engine-1", *more)
+
+
+def test_an_unknown_deployment_is_one_line(workers: Crowd) -> None:
+    make_test_version()
+    assert "there is no deployment other (ecoli-orf-6l-fp32)" in refused(workers, *engine_worker("--deployment", "other"))
+
+
+def test_a_missing_model_folder_is_one_line(workers: Crowd) -> None:
+    make_test_version()
+    ModelVersion.objects.update(folder="nowhere")
+    assert "needs the model folder" in refused(workers, *engine_worker("--deployment", DEPLOYMENT))
+    assert not Worker.objects.exists()
+
+
+def test_a_taken_name_is_one_line_for_both_kinds_of_worker(workers: Crowd) -> None:
+    make_test_version()
+    first = workers.start("platform_worker", "--name", "engine-1", "--concurrency", "1")
+    workers.until(lambda: Worker.objects.filter(name="engine-1").exists(), 60, "the first worker")
+    expected = f"engine-1 is held by process {first.pid} on "
+    assert expected in refused(workers, *engine_worker("--deployment", DEPLOYMENT))
+    assert expected in refused(workers, "platform_worker", "--name", "engine-1")
+
+
+def test_a_machine_that_gives_other_bits_refuses_the_deployment(workers: Crowd) -> None:
+    make_test_version()
+    Deployment.objects.update(fingerprint="0" * 64)
+    process = workers.start(*engine_worker("--deployment", DEPLOYMENT))
+    assert process.wait(60) == 2
+    assert "is pinned to fingerprint 000000000000… and this machine gives" in workers.log(process)
+    assert Worker.objects.get().deployments == []
+
+
+def test_the_first_worker_pins_the_fingerprint_and_says_who_did(workers: Crowd) -> None:
+    make_order(variants=5)
+    worker = workers.engine_worker()
+    workers.until(lambda: Result.objects.exists(), 60, "a result")
+    fingerprint = Deployment.objects.get().fingerprint
+    assert fingerprint == Result.objects.first().fingerprint != ""  # type: ignore[union-attr]
+    assert Event.objects.get(action="deployment.pinned").actor_name == "engine-1"
+    worker.send_signal(signal.SIGINT)
+    assert worker.wait(30) == 0, workers.log(worker)
+
+
+def test_with_a_flushed_broker_beat_and_a_platform_worker_bring_a_run_to_its_end(workers: Crowd, valkey_url: str) -> None:
+    sweeper.sweep()
+    order = make_order(variants=60)
+    with redis.Redis.from_url(valkey_url) as broker:
+        broker.flushall()
+    workers.engine_worker()
+    workers.start("platform_worker", "--name", "platform-1", "--concurrency", "1")
+    workers.start("beat")
+    standby = workers.start("beat")
+    workers.until(lambda: Run.objects.get(order_id=order.pk).state == "scored", 60, "scoring")
+    workers.until(lambda: "stands by" in workers.log(standby) or "stands by" in workers.logs(), 30, "one beat standing by")
+    assert Sweep.objects.get().broker_since is not None
+    assert Result.objects.count() == 60
