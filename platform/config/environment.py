@@ -1,7 +1,7 @@
 """The environment, typed and checked once. Nothing else reads `os.environ`."""
 
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from pydantic import Field, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -49,7 +49,9 @@ class Environment(BaseSettings):
 def database(url: str, *, pool: bool = False) -> dict[str, object]:
     """Django's DATABASES entry for a postgresql:// URL."""
     parts = urlsplit(url)
-    options: dict[str, object] = {"pool": {"min_size": 1, "max_size": 8, "timeout": 10}} if pool else {}
+    options: dict[str, object] = dict(parse_qsl(parts.query))  # sslmode and the like
+    if pool:
+        options["pool"] = {"min_size": 1, "max_size": 8, "timeout": 10}
     return {
         "ENGINE": "django.db.backends.postgresql",
         "NAME": unquote(parts.path.lstrip("/")),

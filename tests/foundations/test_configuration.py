@@ -42,6 +42,10 @@ def test_a_database_address_may_hold_percent_codes() -> None:
     assert (entry["PASSWORD"], entry["NAME"], entry["PORT"]) == ("p@ss", "a name", "5433")
 
 
+def test_options_of_a_database_address_reach_the_driver() -> None:
+    assert database("postgresql://u:p@db/x?sslmode=require", pool=True)["OPTIONS"].keys() == {"sslmode", "pool"}  # type: ignore[attr-defined]
+
+
 def test_debug_is_off_and_no_secret_is_in_the_code() -> None:
     assert settings.DEBUG is False
     assert "SECRET_KEY = env.secret_key" in (ROOT / "platform/config/settings/base.py").read_text()

@@ -1,4 +1,4 @@
-"""The list of modules in docs/structure.md, from the modules' own first sentences: `python -m tests.shape.module_lines` rewrites it."""
+"""The module list of docs/structure.md, from the modules themselves: `python -m tests.shape.module_lines` rewrites it."""
 
 import ast
 import re

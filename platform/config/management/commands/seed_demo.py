@@ -16,8 +16,8 @@ class Command(BaseCommand):
             raise CommandError("DEMO is not 1: this system is not a demonstration")
         passwords = demo.seed()
         if not passwords:
-            self.stdout.write("Demo people are there already; new passwords: manage.py demo_passwords")
+            self.stdout.write("Demo people are there already; new passwords: make manage CMD=demo_passwords")
             return
-        self.stdout.write("Demo people (printed this once, stored nowhere; new ones: manage.py demo_passwords):")
+        self.stdout.write("Demo people (printed this once, stored nowhere; new ones: make manage CMD=demo_passwords):")
         for email, password in passwords.items():
             self.stdout.write(f"  {email:<44} {password}")
