@@ -36,7 +36,9 @@ def test_the_list_of_pages_in_this_file_is_complete() -> None:
     assert named == known
 
 
-@pytest.mark.parametrize("name", [*OF_AN_ORDER, "intake", "worklist", "worklist-live", "order-new", "order-input", "engine", "engine-live"])
+@pytest.mark.parametrize(
+    "name", [*OF_AN_ORDER, "intake", "worklist", "worklist-live", "order-new", "order-input", "engine", "engine-live"]
+)
 def test_nobody_is_sent_to_the_login_page(order: Order, name: str) -> None:
     response = Client().get(address(name, order))
     assert response.status_code == 302 and response["Location"].startswith(reverse("login"))
@@ -92,12 +94,18 @@ def test_a_stranger_cannot_order_on_somebody_elses_upload(order: Order) -> None:
 
 
 def test_a_search_never_finds_what_belongs_to_others(order: Order) -> None:
-    page = as_role(Role.DIRECTOR, make_laboratory()).get(reverse("worklist"), {"q": order.accession, "chip": "open"}).content.decode()
+    page = (
+        as_role(Role.DIRECTOR, make_laboratory()).get(reverse("worklist"), {"q": order.accession, "chip": "open"}).content.decode()
+    )
     assert "No order matches" in page and str(order.pk) not in page
 
 
 def test_an_unknown_filter_shows_no_other_institutes_orders(order: Order) -> None:
-    page = as_role(Role.DIRECTOR, make_laboratory()).get(reverse("worklist"), {"chip": "everything", "page": "9999999999"}).content.decode()
+    page = (
+        as_role(Role.DIRECTOR, make_laboratory())
+        .get(reverse("worklist"), {"chip": "everything", "page": "9999999999"})
+        .content.decode()
+    )
     assert order.accession not in page
 
 

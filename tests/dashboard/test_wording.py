@@ -23,7 +23,8 @@ def test_time_left_is_said_in_words(seconds: int, words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("number", "words"), [(1, "1st"), (2, "2nd"), (3, "3rd"), (4, "4th"), (11, "11th"), (12, "12th"), (13, "13th"), (21, "21st"), (112, "112th")]
+    ("number", "words"),
+    [(1, "1st"), (2, "2nd"), (3, "3rd"), (4, "4th"), (11, "11th"), (12, "12th"), (13, "13th"), (21, "21st"), (112, "112th")],
 )
 def test_places_are_ordinals(number: int, words: str) -> None:
     assert wording.ordinal(number) == words
@@ -47,7 +48,10 @@ def test_another_year_is_said() -> None:
 
 @pytest.mark.parametrize(
     ("zone", "words"),
-    [("Europe/Berlin", "Europe/Berlin, CET, UTC+1"), ("UTC", "UTC"), ("Asia/Kolkata", "Asia/Kolkata, IST, UTC+5:30"), ("America/New_York", "America/New_York, EST, UTC−5")],
+    [
+        ("Europe/Berlin", "Europe/Berlin, CET, UTC+1"), ("UTC", "UTC"), ("Asia/Kolkata", "Asia/Kolkata, IST, UTC+5:30"),
+        ("America/New_York", "America/New_York, EST, UTC−5"),
+    ],
 )  # fmt: skip
 def test_a_zone_cannot_be_mistaken(zone: str, words: str) -> None:
     assert wording.zone_name(datetime(2026, 1, 10, tzinfo=UTC), ZoneInfo(zone)) == words
@@ -65,4 +69,8 @@ def test_every_code_has_words_without_gaps(code: str) -> None:
 
 
 def test_one_is_singular() -> None:
-    assert (wording.counted(1, "job"), wording.counted(2, "job"), wording.counted(1139, "variant")) == ("1 job", "2 jobs", "1,139 variants")
+    assert (wording.counted(1, "job"), wording.counted(2, "job"), wording.counted(1139, "variant")) == (
+        "1 job",
+        "2 jobs",
+        "1,139 variants",
+    )

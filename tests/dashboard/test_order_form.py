@@ -1,0 +1,279 @@
+"""The order form without a script: check, read the verdict, place; nothing typed is lost, nothing is placed twice."""
+
+import re
+from uuid import UUID
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.test import override_settings
+from django.urls import reverse
+
+from orders import checking
+from orders.models import Intake, Order
+from tests.dashboard.people import Ward, read, shown
+from tests.factories import BASES, make_organisation
+
+pytestmark = pytest.mark.django_db
+HEAD = "##fileformat=VCFv4.2\n##contig=<ID=contig1,length=4000>\n"
+TYPED = {
+    "mrn": "88·1204", "family_name": "Okafor", "given_name": "Ngozi", "birth_date": "1961-03-14", "sex": "female",
+    "specimen_identifier": "S-7", "specimen_type": "Isolate", "specimen_source": "Blood culture",
+    "collected_at": "2026-01-15T08:30", "priority": "routine", "indication": "follow-up",
+}  # fmt: skip
+
+
+def vcf(*positions, samples=(), genotypes=(), ref="", alt=""):
+    """Single-nucleotide variants at these positions of the tests' reference."""
+    columns = ["#CHROM", "POS", "ID", "REF", "ALT", "QUAL", "FILTER", "INFO", *(["FORMAT", *samples] if samples else [])]
+    rows = [
+        ["contig1", str(p), ".", ref or BASES[p - 1], alt or ("A" if BASES[p - 1] != "A" else "C"), ".", "PASS", "."]
+        for p in positions
+    ]
+    return (
+        HEAD
+        + "\n".join("\t".join(row) for row in [columns, *(row + (["GT", *genotypes] if samples else []) for row in rows)])
+        + "\n"
+    )
+
+
+class Desk:
+    """A requester at the form."""
+
+    def __init__(self, ward):
+        self.ward, self.client = ward, ward.requester()
+        self.typed = {**TYPED, "test": str(ward.test.pk), "organisation": str(ward.hospital.pk)}
+
+    def send(self, do, **changes):
+        data = {key: value for key, value in {**self.typed, "do": do, **changes}.items() if value is not None}
+        return self.client.post(reverse("order-new"), data)
+
+    def check(self, **changes):
+        """Send the input to be checked and let the platform job run; the intake's address goes into the form."""
+        page = self.send("check", **changes).content.decode()
+        intake = re.search(r'name="intake" value="([^"]+)"', page).group(1)
+        checking.check_intake(UUID(intake))
+        self.typed["intake"] = intake
+        return Intake.objects.get(pk=intake)
+
+    def verdict(self):
+        return read(self.client, "order-new", intake=self.typed["intake"])
+
+
+@pytest.fixture
+def desk():
+    return Desk(Ward(time_zone="Europe/Berlin"))
+
+
+def test_a_pasted_vcf_is_checked_and_placed(desk):
+    desk.check(pasted=vcf(300, 301, 302))
+    response = desk.send("place")
+    order = Order.objects.get()
+    assert response["Location"] == reverse("order", args=[order.pk])
+    assert (order.items_total, order.priority, order.patient.family_name) == (3, "routine", "Okafor")
+    assert order.specimen.collected_at.isoformat() == "2026-01-15T07:30:00+00:00"
+
+
+def test_an_uploaded_file_is_checked_and_placed(desk):
+    intake = desk.check(file=SimpleUploadedFile("isolate.vcf", vcf(300).encode()))
+    desk.send("place")
+    assert intake.filename == "isolate.vcf" and Order.objects.get().intake_id == intake.pk
+
+
+def test_placing_twice_gives_one_order(desk):
+    desk.check(pasted=vcf(300))
+    first, second = desk.send("place"), desk.send("place")
+    assert first["Location"] == second["Location"] and Order.objects.count() == 1
+
+
+def test_the_verdict_counts_and_explains_before_anything_is_ordered(desk):
+    text = (
+        vcf(300, 301)
+        + vcf(302, ref="N").splitlines()[-1]
+        + "\n"
+        + vcf(303).splitlines()[-1].replace("\tA\t.", "\t<DEL>\t.").replace("\tC\t.", "\t<DEL>\t.")
+        + "\n"
+    )
+    intake = desk.check(pasted=text)
+    page = desk.verdict()
+    assert intake.state == "ready" and "without what is" in page
+    for row in intake.rows.exclude(outcome="accepted"):
+        assert f">{row.line}<" in page and row.code in page and shown(row.reason, page)
+    assert "REF equals the reference in" in page and "tokens" in page and Order.objects.count() == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("Dear colleague", "neither VCF, FASTA nor FASTQ"), (HEAD, "header"), (">seq\nACGT\n", "this test takes VCF"),
+        (vcf(300, ref="G" if BASES[299] != "G" else "T"), "REF is"),
+    ],
+)  # fmt: skip
+def test_a_bad_input_gets_a_clear_verdict_and_no_order(desk, text, words):
+    assert desk.check(pasted=text).state == "refused"
+    page = desk.verdict()
+    assert "This input is refused." in page and words in page
+    assert desk.send("place").status_code == 422 and Order.objects.count() == 0
+
+
+@pytest.mark.parametrize(
+    ("content", "words"), [(b"", "The file is empty."), (b"\0" * 40_000, "zero bytes only"), (b"\x1f\x8b\x08", "compressed")]
+)
+def test_a_broken_file_gets_a_verdict(desk, content, words):
+    desk.check(file=SimpleUploadedFile("isolate.vcf", content))
+    assert words in desk.verdict()
+
+
+@override_settings(UPLOAD_LIMIT=1000)
+def test_a_file_over_the_limit_is_refused_in_words_and_not_kept(desk):
+    response = desk.send("check", file=SimpleUploadedFile("big.vcf", b"x" * 2000))
+    assert "larger than" in response.content.decode() and Intake.objects.count() == 0
+
+
+@override_settings(DATA_UPLOAD_MAX_MEMORY_SIZE=1000)
+def test_a_pasted_text_over_the_limit_is_answered_in_words(desk):
+    response = desk.send("check", pasted="x" * 2000)
+    assert response.status_code == 400 and "upload that instead" in response.content.decode()
+
+
+def test_every_missing_field_is_named_once_and_linked(desk):
+    response = desk.send("place", **dict.fromkeys([*TYPED, "test"], ""))
+    page = response.content.decode()
+    assert response.status_code == 422
+    for name in (
+        "test",
+        "mrn",
+        "family_name",
+        "given_name",
+        "birth_date",
+        "sex",
+        "specimen_identifier",
+        "specimen_type",
+        "collected_at",
+    ):
+        assert page.count(f'href="#id_{name}"') == 1 and f'id="id_{name}_error"' in page
+    assert 'href="#id_priority_0"' in page and 'href="#input"' in page
+
+
+def test_nothing_typed_is_lost_by_a_mistake(desk):
+    intake = desk.check(pasted=vcf(300))
+    page = desk.send("place", birth_date="", family_name='O"Brien <b>').content.decode()
+    for name, value in (("mrn", "88·1204"), ("family_name", "O&quot;Brien &lt;b&gt;"), ("collected_at", "2026-01-15T08:30")):
+        assert re.search(rf'name="{name}" value="{re.escape(value)}"', page)
+    assert f'value="{intake.pk}"' in page and "This input can be ordered." in page
+
+
+def test_checking_judges_nothing_but_the_input(desk):
+    page = desk.send("check", pasted=vcf(300), **dict.fromkeys(TYPED, "")).content.decode()
+    assert "Missing" not in page and "Waiting to be checked" in page
+
+
+def test_stat_needs_a_reason(desk):
+    desk.check(pasted=vcf(300))
+    response = desk.send("place", priority="stat")
+    assert response.status_code == 422 and "Say why this order is STAT." in response.content.decode()
+    desk.send("place", priority="stat", stat_reason="suspected sepsis")
+    assert Order.objects.get().stat_reason == "suspected sepsis"
+
+
+def test_a_reason_that_was_typed_before_the_priority_was_lowered_is_not_kept(desk):
+    desk.check(pasted=vcf(300))
+    desk.send("place", priority="urgent", stat_reason="suspected sepsis")
+    assert Order.objects.get().stat_reason == ""
+
+
+def test_an_unchecked_input_is_not_ordered_behind_the_persons_back(desk):
+    response = desk.send("place", pasted=vcf(300))
+    assert response.status_code == 422 and "Read the verdict" in response.content.decode() and Order.objects.count() == 0
+
+
+def test_a_text_changed_after_its_check_is_not_taken_for_the_checked_one(desk):
+    desk.check(pasted=vcf(300))
+    response = desk.send("place", pasted=vcf(301))
+    assert "Read the verdict" in response.content.decode() and Order.objects.count() == 0
+
+
+def test_the_text_that_was_checked_may_stay_in_the_field(desk):
+    text = vcf(300, 301)
+    desk.check(pasted=text)
+    assert desk.send("place", pasted=text.replace("\n", "\r\n")).status_code == 302
+
+
+def test_of_several_samples_one_has_to_be_chosen_and_confirmed(desk):
+    desk.check(pasted=vcf(300, 301, samples=("NA1", "NA2"), genotypes=("0/1", "0/0")))
+    assert "The file holds 2 samples." in desk.verdict() and "This input is refused" not in desk.verdict()
+    chosen = desk.check(sample="NA1")
+    assert (chosen.state, chosen.sample, chosen.counts["accepted"]) == ("ready", "NA1", 2)
+    response = desk.send("place")
+    assert response.status_code == 422 and "Confirm the sample" in response.content.decode()
+    desk.send("place", sample="NA1", sample_confirmed="NA1")
+    assert Order.objects.get().intake.sample == "NA1"
+
+
+def test_the_confirmation_of_another_sample_does_not_count(desk):
+    desk.check(pasted=vcf(300, samples=("NA1", "NA2"), genotypes=("0/1", "0/1")))
+    desk.check(sample="NA1")
+    assert desk.send("place", sample="NA1", sample_confirmed="NA2").status_code == 422
+
+
+def test_a_time_that_the_clocks_skipped_is_refused(desk):
+    desk.check(pasted=vcf(300))
+    page = desk.send("place", collected_at="2026-03-29T02:30").content.decode()
+    assert "The clocks skipped this time in Europe/Berlin" in page
+
+
+@pytest.mark.parametrize(("fold", "utc"), [("0", "2025-10-26T00:30:00+00:00"), ("1", "2025-10-26T01:30:00+00:00")])
+def test_a_time_that_came_twice_is_asked_back(desk, fold, utc):
+    desk.check(pasted=vcf(300))
+    twice = {"collected_at": "2025-10-26T02:30"}
+    assert "this time came twice" in desk.send("place", **twice).content.decode()
+    desk.send("place", **twice, collected_fold=fold)
+    assert Order.objects.get().specimen.collected_at.isoformat() == utc
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"collected_at": "2099-01-01T00:00"}, "lies in the future"), ({"birth_date": "2099-01-01"}, "lies in the future"),
+        ({"birth_date": "31.1.1970"}, "Enter a valid date"), ({"sex": "x"}, "not one of the available choices"),
+        ({"priority": "whenever"}, "not one of the available choices"), ({"mrn": "a\x07b"}, "control characters"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_is_said_beside_its_field(desk, change, words):
+    desk.check(pasted=vcf(300))
+    response = desk.send("place", **change)
+    assert response.status_code == 422 and words in response.content.decode() and Order.objects.count() == 0
+
+
+def test_an_upload_for_another_organisation_cannot_be_ordered_on(desk):
+    stranger = Desk(Ward())
+    desk.typed["intake"] = str(stranger.check(pasted=vcf(300)).pk)
+    assert "Choose a file, or paste its text." in desk.send("place").content.decode()
+    assert Order.objects.count() == 0
+
+
+def test_somebody_elses_organisation_cannot_be_ordered_for(desk):
+    other = make_organisation()
+    page = desk.send("check", pasted=vcf(300), organisation=str(other.pk)).content.decode()
+    assert "Choose the test and the ordering organisation first" in page and Intake.objects.count() == 0
+
+
+def test_markup_in_a_file_and_its_name_is_shown_as_text(desk):
+    evil = "<script>alert(1)</script>"
+    text = vcf(300).replace("\tPASS\t", f"\t{evil}\t") + vcf(301).splitlines()[-1].replace("contig1", evil) + "\n"
+    desk.check(file=SimpleUploadedFile("<img src=x onerror=alert(1)>.vcf", text.encode()))
+    page = desk.verdict()
+    assert "<script>alert" not in page and "<img src=x" not in page and shown(evil, page)
+
+
+def test_a_verdict_that_is_not_there_yet_is_read_again(desk):
+    page = desk.send("check", pasted=vcf(300)).content.decode()
+    intake = Intake.objects.get()
+    assert f'hx-get="{reverse("intake", args=[intake.pk])}" hx-trigger="load delay:500ms"' in page
+    checking.check_intake(intake.pk)
+    assert "hx-trigger" not in read(desk.client, "intake", intake.pk).split('id="sample-choice"')[0]
+
+
+@pytest.mark.parametrize("intake", ["", "x", "00000000-0000-0000-0000-000000000000", "'; DROP TABLE"])
+def test_an_address_with_a_wrong_upload_opens_an_empty_form(desk, intake):
+    response = desk.client.get(reverse("order-new"), {"intake": intake})
+    assert response.status_code == 200 and 'name="intake"' not in response.content.decode()
