@@ -1,4 +1,4 @@
-"""Random checkpoints in the Hugging Face layout: normal weights, wide enough that logits have a standard deviation of at least 1."""
+"""Random checkpoints in the Hugging Face layout: normal weights, logits with a standard deviation of at least 1."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ def tensors(shape: Shape) -> dict[str, Tensor]:
 
     q, kv = shape.heads * shape.head_dim, shape.kv_heads * shape.head_dim
     found = {
-        "model.embed_tokens.weight": torch.randn(shape.vocabulary, shape.hidden, generator=generator) * (0.3 if shape.tied else 1.0),
+        "model.embed_tokens.weight": torch.randn(shape.vocabulary, shape.hidden, generator=generator)
+        * (0.3 if shape.tied else 1.0),
         "model.norm.weight": torch.rand(shape.hidden, generator=generator) + 0.5,
     }
     if not shape.tied:

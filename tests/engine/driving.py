@@ -46,6 +46,7 @@ def drive(
         outcomes |= {outcome.handle: outcome for outcome in planned.postprocess(batch, run(batch))}
         planned.pool.check(planned.tables())
         step += 1
+    run(planned.schedule(float(step)))  # so that the last freed blocks are poisoned too
     assert planned.pool.free == config.blocks
     assert planned.idle_slot_steps == 0
     return outcomes

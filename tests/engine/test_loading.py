@@ -1,0 +1,158 @@
+"""What a folder must hold, what the engine says of itself, and how instruction sets are pinned."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from engine import isa, selftest
+from engine.batch import Batch, RowOutput
+from engine.config import EngineConfig
+from engine.errors import DeploymentMismatch, ModelRefused
+from engine.loading import load
+from engine.request import Priority, Score
+from engine.runner import Runner
+from tests.engine.checkpoints import Shape, write_checkpoint
+from tests.engine.conftest import CONFIG
+from tests.engine.driving import LIMITS
+
+ROOT = Path(__file__).resolve().parents[2]
+SMALL = EngineConfig(blocks=96, self_test=False)
+REPORT = """
+import sys
+from pathlib import Path
+from engine import EngineConfig, load
+engine = load(Path(sys.argv[1]), config=EngineConfig(blocks=96, isa=sys.argv[2]))
+print(engine.batch_invariant, engine.deployment.isa, engine.golden, engine.fingerprint)
+"""
+
+
+def _changed(folder: Path, checkpoint: Path, **changes: object) -> Path:
+    shutil.copytree(checkpoint, folder / "model")
+    path = folder / "model" / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+    return folder / "model"
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({"architectures": ["GPT2LMHeadModel"]}, "GPT2"),
+        ({"rope_scaling": {"rope_type": "llama3", "factor": 8.0}}, "llama3"),
+        ({"hidden_act": "gelu"}, "hidden_act"),
+        ({"attention_bias": True}, "attention_bias"),
+        ({"quantization_config": {"bits": 4}}, "quantized"),
+        ({"num_key_value_heads": 3}, "multiple"),
+        ({"intermediate_size": 5}, "shape"),
+        ({"num_hidden_layers": 9}, "layers.4"),
+        ({"vocab_size": 6}, "embed_tokens"),
+    ],
+)
+def test_what_it_cannot_run_exactly_is_refused_in_words(
+    tmp_path: Path, checkpoint: Path, changes: dict[str, object], word: str
+) -> None:
+    with pytest.raises(ModelRefused, match=word):
+        load(_changed(tmp_path, checkpoint, **changes), config=SMALL)
+
+
+@pytest.mark.parametrize("missing", ["config.json", "vocab.json", "model.safetensors"])
+def test_a_missing_file_is_named(tmp_path: Path, checkpoint: Path, missing: str) -> None:
+    folder = _changed(tmp_path, checkpoint)
+    (folder / missing).unlink()
+    with pytest.raises(ModelRefused, match=missing):
+        load(folder, config=SMALL)
+
+
+def test_pickled_weights_are_not_read(tmp_path: Path, checkpoint: Path) -> None:
+    folder = _changed(tmp_path, checkpoint)
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    with pytest.raises(ModelRefused, match="other formats are not read"):
+        load(folder, config=SMALL)
+
+
+def test_a_torn_weight_file_is_refused(tmp_path: Path, checkpoint: Path) -> None:
+    folder = _changed(tmp_path, checkpoint)
+    content = (folder / "model.safetensors").read_bytes()
+    (folder / "model.safetensors").write_bytes(content[: len(content) // 2])
+    with pytest.raises(ModelRefused, match="cannot be read"):
+        load(folder, config=SMALL)
+
+
+def test_an_index_may_not_leave_the_folder(tmp_path: Path, checkpoint: Path) -> None:
+    folder = _changed(tmp_path, checkpoint)
+    index = {"weight_map": {"model.norm.weight": "../outside.safetensors"}}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index))
+    shutil.copy(folder / "model.safetensors", tmp_path / "outside.safetensors")
+    with pytest.raises(ModelRefused, match="outside the folder"):
+        load(folder, config=SMALL)
+
+
+def test_the_fingerprint_is_stable_and_changes_with_weights_and_threads(tmp_path: Path, checkpoint: Path) -> None:
+    base = load(checkpoint, config=SMALL)
+    again = load(checkpoint, config=SMALL)
+    other = load(write_checkpoint(tmp_path / "other", Shape(seed=9)), config=SMALL)
+    one_thread = load(checkpoint, config=dataclasses.replace(SMALL, threads=1))
+    assert base.fingerprint == again.fingerprint
+    assert len({base.fingerprint, other.fingerprint, one_thread.fingerprint}) == 3
+    assert base.deployment.as_dict()["fingerprint"] == base.fingerprint
+
+
+def test_an_engine_proves_itself_and_says_so_on_every_outcome(checkpoint: Path) -> None:
+    engine = load(checkpoint, config=EngineConfig(blocks=96))
+    engine.submit(1, Score((1, 3, 4)), Priority.STAT)
+    engine.submit(2, Score((1,)), Priority.STAT)
+    outcomes = engine.step()
+    assert {outcome.state for outcome in outcomes} == {"finished", "failed"}
+    assert {(outcome.fingerprint, outcome.batch_invariant) for outcome in outcomes} == {(engine.fingerprint, True)}
+
+
+def test_without_its_self_test_no_engine_claims_batch_invariance(checkpoint: Path) -> None:
+    assert not load(checkpoint, config=SMALL).batch_invariant
+
+
+def test_the_self_test_finds_a_runner_whose_bits_depend_on_the_batch(runner: Runner) -> None:
+    class Dependent:
+        def run(self, batch: Batch) -> list[RowOutput]:
+            outputs = runner.run(batch)
+            noise = len(batch.rows) * 1e-7
+            return [dataclasses.replace(output, logprobs=tuple(value + noise for value in output.logprobs)) for output in outputs]
+
+    assert selftest.run(runner, CONFIG, LIMITS)[0]
+    assert not selftest.run(Dependent(), CONFIG, LIMITS)[0]
+
+
+def test_other_golden_bits_than_the_pinned_are_refused(checkpoint: Path) -> None:
+    golden = load(checkpoint, config=EngineConfig(blocks=96)).golden
+    assert load(checkpoint, config=EngineConfig(blocks=96, expected_golden=golden)).golden == golden
+    with pytest.raises(DeploymentMismatch, match="golden"):
+        load(checkpoint, config=EngineConfig(blocks=96, expected_golden="0" * 64))
+
+
+def test_a_pin_that_came_too_late_or_cannot_be_had_is_refused() -> None:
+    isa.verify("auto", "avx2")
+    isa.verify("avx2", "avx2")
+    with pytest.raises(DeploymentMismatch, match="pinned to avx512"):
+        isa.verify("avx512", "avx2")
+
+
+@pytest.mark.parametrize("library", [None, "AUTO"], ids=["reproducible mode", "library as it comes"])
+def test_avx2_can_be_pinned_and_keeps_the_contract(checkpoint: Path, library: str | None) -> None:
+    """Also with the library's own choice of loops, where most row counts are unsafe and the probe must find the others."""
+    environment = {key: value for key, value in os.environ.items() if not key.startswith(("MKL_", "ATEN_"))}
+    environment |= {"MKL_CBWR": library} if library else {}
+    command = [sys.executable, "-c", REPORT, str(checkpoint), "avx2"]
+    run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    assert run.stdout.split()[:2] == ["True", "avx2"]
+
+
+def test_importing_the_engine_imports_neither_torch_nor_django() -> None:
+    code = "import engine, engine.loop, sys; print([m for m in ('torch', 'django', 'celery', 'redis') if m in sys.modules])"
+    run = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "[]"
