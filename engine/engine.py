@@ -44,9 +44,9 @@ class Engine:
         """Positions the model was made for; a score of n tokens occupies n - 1."""
         return self.scheduler.limits.context
 
-    def submit(self, handle: int, request: Request, priority: Priority) -> None:
-        """Queue a request under a handle of the caller's; a refusal is the next step's outcome."""
-        self.scheduler.add(handle, request, priority, self.clock())
+    def submit(self, handle: int, request: Request, priority: Priority, queued_at: float | None = None) -> None:
+        """Queue a request under a handle of the caller's, as of `queued_at` or now; a refusal is the next step's outcome."""
+        self.scheduler.add(handle, request, priority, self.clock() if queued_at is None else queued_at)
 
     def cancel(self, handle: int) -> bool:
         """Cancel in any state; False when the handle is unknown or already settled."""

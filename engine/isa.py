@@ -6,6 +6,7 @@ asked for where it exists (Intel processors) and proven, like everything else, b
 
 from __future__ import annotations
 
+import logging
 import os
 import sys
 from pathlib import Path
@@ -13,12 +14,16 @@ from pathlib import Path
 from engine.config import Isa
 from engine.errors import DeploymentMismatch
 
+log = logging.getLogger(__name__)
+
 _CPUINFO = Path("/proc/cpuinfo")
 
 
 def pin(isa: Isa) -> None:
     """Ask the libraries for `isa`; values that the operator has set are left alone. No effect once torch is imported."""
     if "torch" in sys.modules:
+        if os.environ.get("OMP_WAIT_POLICY", "").upper() != "PASSIVE":
+            log.warning("torch came before the engine: its threads will spin while they wait", extra={"event": "late_pin"})
         return
     flags, intel = _processor()
     level = isa if isa != "auto" else ("avx512" if "avx512f" in flags else "avx2")

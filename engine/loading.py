@@ -41,18 +41,8 @@ def load(folder: Path, *, config: EngineConfig, clock: Callable[[], float] = tim
     tokenizer = CharacterTokenizer.from_folder(folder)
     model = Model(folder, config.block_size)
     exp = "library" if exact.library_exp_is_safe(config.threads) else "ordered"
-    deployment = Deployment(
-        model=folder.name,
-        backend="cpu-plain",
-        kernel_set=f"{KERNEL_SET},torch={torch.__version__},{model.methods},exp={exp},{isa.library_mode()}",
-        precision="fp32",
-        isa=used,
-        threads=config.threads,
-        weights_sha256=digest(weight_files(folder)),
-        config_sha256=digest([folder / "config.json"]),
-        tokenizer_sha256=digest([folder / FILE]),
-        engine_version=VERSION,
-    )
+    kernel_set = f"{KERNEL_SET},torch={torch.__version__},{model.methods},exp={exp},{isa.library_mode()}"
+    deployment = _deployment(folder, weight_files(folder), config, kernel_set, used)
     if tokenizer.size > model.config.vocabulary:
         raise ModelRefused(f"{FILE} has ids up to {tokenizer.size - 1} and the model a vocabulary of {model.config.vocabulary}")
     limits = Limits(model.config.vocabulary, model.config.context, deployment.fingerprint)
@@ -64,3 +54,18 @@ def load(folder: Path, *, config: EngineConfig, clock: Callable[[], float] = tim
     limits = dataclasses.replace(limits, batch_invariant=invariant)
     scheduler = kind(config, BlockPool(config.blocks), limits, clock)
     return Engine(scheduler, runner, deployment, tokenizer, batch_invariant=invariant, golden=golden, clock=clock)
+
+
+def _deployment(folder: Path, weights: list[Path], config: EngineConfig, kernel_set: str, used: str) -> Deployment:
+    return Deployment(
+        model=folder.name,
+        backend="cpu-plain",
+        kernel_set=kernel_set,
+        precision="fp32",
+        isa=used,
+        threads=config.threads,
+        weights_sha256=digest(weights),
+        config_sha256=digest([folder / "config.json"]),
+        tokenizer_sha256=digest([folder / FILE]),
+        engine_version=VERSION,
+    )

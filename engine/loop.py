@@ -61,7 +61,7 @@ class EngineLoop:
             error = self._failure or (EngineStopped() if self._ending else None)
             if error is None:
                 self._callbacks[handle] = (on_outcome, queued_at)
-                self._commands.append(functools.partial(self.engine.submit, handle, request, priority))
+                self._commands.append(functools.partial(self.engine.submit, handle, request, priority, queued_at))
                 self._wake.notify()
         if error is not None:
             self._call(on_outcome, self._ended(handle, queued_at, error))
@@ -84,10 +84,13 @@ class EngineLoop:
         deadline = time.monotonic() + timeout
         with self._wake:
             self._ending = True
+            unserved = self._callbacks if self._thread.ident is None else {}
             if not drain:
                 for handle in self._callbacks:
                     self._commands.append(functools.partial(self.engine.cancel, handle))
             self._wake.notify()
+        for handle, (callback, queued_at) in unserved.items():  # nobody started the loop
+            self._call(callback, self._ended(handle, queued_at, EngineStopped()))
         for thread in (self._thread, self._courier):
             if thread.ident is not None:
                 thread.join(max(0.0, deadline - time.monotonic()))

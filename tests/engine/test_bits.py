@@ -11,9 +11,15 @@ from pathlib import Path
 
 import pytest
 import torch
+from torch import Tensor
+from torch.nn.functional import scaled_dot_product_attention
 
+from engine.model import Model
 from engine.request import Priority
 from engine.runner import Runner
+from kernels import reference
+from kernels.matmul import TileProduct
+from kernels.plan import Geometry, Span
 from tests.engine.conftest import CONFIG
 from tests.engine.driving import Arrival, bits, drive, mixed_requests
 
@@ -27,6 +33,9 @@ isa.pin("auto")
 import torch
 from engine.model import Model
 from engine.runner import Runner
+from kernels import reference
+from kernels.matmul import TileProduct
+from kernels.plan import Geometry, Span
 from tests.engine.conftest import CONFIG
 from tests.engine.driving import Arrival, bits, drive, mixed_requests
 torch.set_num_threads(CONFIG.threads)
@@ -70,6 +79,32 @@ def test_static_batching_gives_the_bits_of_the_oracle(runner: Runner, oracle: li
     static = dataclasses.replace(CONFIG, mode="static", slots=5)
     outcomes = drive(static, runner.run, [Arrival(i, request) for i, request in enumerate(REQUESTS)])
     assert [bits(outcomes[i]) for i in range(len(REQUESTS))] == oracle
+
+
+def _library_attention(
+    q: Tensor, keys: Tensor, values: Tensor, spans: list[Span], geometry: Geometry, product: TileProduct
+) -> Tensor:
+    """The same attention through scaled_dot_product_attention, span by span."""
+    outputs = []
+    for span in spans:
+        end = span.start + span.length
+        k, v = (pool[list(span.blocks)].transpose(1, 2).flatten(0, 1)[:end].transpose(0, 1)[None] for pool in (keys, values))
+        place = torch.arange(end)
+        seen = place[None, :] <= place[span.start :, None]
+        rows = q[span.row : span.row + span.length].transpose(0, 1)[None]
+        outputs.append(scaled_dot_product_attention(rows, k, v, attn_mask=seen, enable_gqa=True)[0].transpose(0, 1))
+    return torch.cat(outputs).contiguous()
+
+
+def test_control_library_attention_breaks_the_contract(checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The negative control: were it to pass, the tests above would prove nothing."""
+    runner = Runner(Model(checkpoint, CONFIG.block_size), CONFIG)
+    monkeypatch.setattr("engine.runner.Plan", lambda spans, geometry, *, short, batches: spans)
+    monkeypatch.setattr(reference, "paged_attention", _library_attention)
+    request = REQUESTS[13]
+    whole = drive(dataclasses.replace(CONFIG, chunk=256), runner.run, [Arrival(0, request)])[0]
+    cut = drive(dataclasses.replace(CONFIG, chunk=7, grid=1), runner.run, [Arrival(0, request)])[0]
+    assert bits(whole) != bits(cut)
 
 
 def test_the_model_is_wide_enough_to_show_a_difference(runner: Runner, oracle: list[bytes]) -> None:

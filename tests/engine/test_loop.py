@@ -172,6 +172,14 @@ def test_a_stopped_loop_refuses_and_says_so(loop: EngineLoop) -> None:
     assert isinstance(ended.all(1)[0].error, EngineStopped)
 
 
+def test_a_loop_that_was_never_started_still_answers() -> None:
+    engine = Engine(scheduler(CONFIG), Plain(), DEPLOYMENT, CharacterTokenizer({"bos": 1}), batch_invariant=True)
+    loop, ended = EngineLoop(engine), Waiting()
+    loop.submit(LONG, priority=Priority.STAT, on_outcome=ended)
+    assert loop.stop(drain=False, timeout=WAIT)
+    assert isinstance(ended.all(1)[0].error, EngineStopped)
+
+
 def test_an_engine_that_fails_fails_every_request_and_is_not_healthy(caplog: pytest.LogCaptureFixture) -> None:
     def broken(batch: Batch) -> list[RowOutput]:
         raise MemoryError("no memory")
