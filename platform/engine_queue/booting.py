@@ -80,13 +80,14 @@ def _load(crew: Crew, rows: Sequence[Deployment]) -> None:
         fingerprint, _golden = crew.host.load(row.name, files.weights(row.model_version), row.pin)
         refusal = agree(row.name, fingerprint, worker=crew.lease.name)
         if refusal:
-            log.error("worker.refuses_deployment", worker=crew.lease.name, reason=refusal)
             crew.refused[row.name] = refusal
             crew.host.unload(row.name)
         else:
             crew.loaded.append(row.name)
     if not crew.loaded:
         raise NothingToServe("; ".join(crew.refused.values()))
+    for refusal in crew.refused.values():
+        log.error("worker.refuses_deployment", worker=crew.lease.name, reason=refusal)
 
 
 def _laboratories(deployment: str) -> list[UUID]:

@@ -7,7 +7,7 @@ from typing import Any, Literal, cast
 from django.db import connection, transaction
 
 from audit import services as audit
-from engine_queue import outcomes, supply
+from engine_queue import outcomes, supply, tickets
 from engine_queue.machines import RUN
 from engine_queue.models import Item, Job, Run
 from engine_queue.outcomes import Fact
@@ -21,10 +21,13 @@ LEASE_SECONDS = 30
 
 _BEST = """
     SELECT id, deaths FROM engine_queue_job
-    WHERE state = 'queued' AND attention = '' AND deployment_name = ANY(%(loaded)s) AND format = ANY(%(formats)s)
+    WHERE state = 'queued' AND attention = '' AND deployment_name {loaded} AND format = ANY(%(formats)s)
       AND rank <= %(lowest)s AND deaths <= %(deaths)s
     ORDER BY rank, due_at, id FOR UPDATE SKIP LOCKED LIMIT 1
 """
+# With `=` the index gives the rows in order; with ANY every queued row is read and sorted (12 ms at 20,000).
+_BEST_OF_ONE = _BEST.format(loaded="= %(first)s")
+_BEST_OF_SEVERAL = _BEST.format(loaded="= ANY(%(loaded)s)")
 _TAKE = """
     UPDATE engine_queue_job
     SET state = 'running', attempt = attempt + 1, lease_owner = %(owner)s, task_id = %(task_id)s, started_at = %(now)s,
@@ -94,9 +97,10 @@ def load(claimed: Claimed) -> Work:
 
 
 def _best(loaded: Sequence[str], *, stat: bool, deaths: int) -> tuple[int, int] | None:
-    lowest = 0 if stat else _ANY_RANK
+    values: dict[str, Any] = {"loaded": list(loaded), "first": loaded[0], "formats": FORMATS, "deaths": deaths}
+    values["lowest"] = tickets.STAT_RANK if stat else _ANY_RANK
     with connection.cursor() as cursor:
-        cursor.execute(_BEST, {"loaded": list(loaded), "formats": FORMATS, "lowest": lowest, "deaths": deaths})
+        cursor.execute(_BEST_OF_ONE if len(loaded) == 1 else _BEST_OF_SEVERAL, values)
         row: Any = cursor.fetchone()
     return (row[0], row[1]) if row else None
 

@@ -30,7 +30,7 @@ from foundation.reasons import Reason
 log = structlog.get_logger(__name__)
 
 PAUSE_SECONDS = 0.5  # after the database did not answer
-STOP_SECONDS = 5.0
+STOP_SECONDS = 2.0
 
 
 @dataclass(frozen=True)

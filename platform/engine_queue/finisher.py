@@ -57,7 +57,7 @@ class Finisher(threading.Thread):
             self._ended = True
             self._changed.notify_all()
         if self.is_alive():
-            self.join(5)
+            self.join(2)
 
     def run(self) -> None:
         """Write outcomes until stopped."""

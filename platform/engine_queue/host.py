@@ -22,7 +22,7 @@ log = structlog.get_logger(__name__)
 
 Plan = engine.VariantPlan | engine.SequencePlan
 ITEM_FAULTS = (RequestRefused, RowFailed)  # of one item; every other error is the engine's own, and the job is given back
-STOP_SECONDS = 5.0
+STOP_SECONDS = 2.0
 
 
 @dataclass

@@ -67,7 +67,7 @@ class Keeper(threading.Thread):
         """End after the present beat."""
         self._stop_event.set()
         if self.is_alive():
-            self.join(5)
+            self.join(2)
 
     def beat(self) -> None:
         """Renew what can be renewed; stop what cannot."""

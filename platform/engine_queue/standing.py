@@ -7,6 +7,7 @@ from typing import Any
 
 import structlog
 from celery import bootsteps
+from django.db import Error
 
 from engine_queue.keeper import Keeper
 
@@ -58,3 +59,7 @@ class KeepName(bootsteps.StartStopStep):
     def stop(self, worker: Any) -> None:
         """Let the name go."""
         self.keeper.stop()
+        try:
+            self.keeper.lease.give_back()
+        except Error as error:
+            log.warning("lease.not_given_back", error=type(error).__name__)

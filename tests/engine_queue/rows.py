@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import connections, transaction
 
@@ -55,7 +56,7 @@ def take(
     return claim.claim(loaded=loaded, owner=owner, worker=owner.partition("/")[0], task_id=task, stat=stat, idle=idle)
 
 
-def taken(*, owner: str = "worker/1", **how: bool) -> Claimed:
+def taken(*, owner: str = "worker/1", **how: Any) -> Claimed:
     claimed = take(owner=owner, **how)
     assert claimed is not None
     return claimed

@@ -21,14 +21,22 @@ def test_with_5000_routine_jobs_queued_one_asap_and_one_promoted_start_next() ->
     soon = clock.now() + timedelta(minutes=1)
     crowd = make_run(items=1, due=soon)
     job = crowd.jobs.get()
+    when = {"rank": 3, "due_at": soon, "created_at": soon}
     Job.objects.bulk_create(
-        Job(run=crowd, organisation_id=job.organisation_id, deployment_name=DEPLOYMENT, first=n, last=n, rank=3, due_at=soon, created_at=soon)
+        Job(first=n, last=n, run=crowd, organisation_id=job.organisation_id, deployment_name=DEPLOYMENT, **when)
         for n in range(1, 5000)
-    )  # fmt: skip
+    )
     promoted = make_run(items=1, due=soon + timedelta(hours=9))
     promoted.jobs.update(rank=2)
     asap = make_run(items=1, rank=1, due=soon + timedelta(hours=1))
     assert [taken().run_id for _ in range(3)] == [asap.pk, promoted.pk, crowd.pk]
+
+
+@pytest.mark.django_db
+def test_a_worker_of_several_deployments_takes_the_best_of_all() -> None:
+    other, first = make_run(items=1), make_run(items=1, rank=1)
+    other.jobs.update(deployment_name="other")
+    assert [taken(loaded=(DEPLOYMENT, "other")).run_id for _ in range(2)] == [first.pk, other.pk]
 
 
 @pytest.mark.django_db

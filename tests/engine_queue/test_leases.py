@@ -77,8 +77,12 @@ def test_a_namesake_elsewhere_is_followed_when_its_lease_has_ended() -> None:
 def test_a_namesake_elsewhere_that_renews_is_refused() -> None:
     held = lease.take_name("engine-1", kind="engine")
     Worker.objects.update(host="elsewhere", pid=1)
+
+    def renew(seconds: float) -> None:
+        assert held.extend({})
+
     with pytest.raises(NameTaken):
-        lease.take_name("engine-1", kind="engine", sleep=lambda _: held.extend({}) or None)
+        lease.take_name("engine-1", kind="engine", sleep=renew)
 
 
 @pytest.mark.django_db

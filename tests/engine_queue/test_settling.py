@@ -9,7 +9,7 @@ from django.db import transaction
 from engine_queue import claim, cutting, outcomes, settling
 from engine_queue.errors import OutcomeRefused
 from engine_queue.models import Job, Result, Run
-from engine_queue.work import ItemScore
+from engine_queue.work import Claimed, ItemScore
 from foundation.reasons import Reason
 from orders.models import Order
 from tests.engine_queue.rows import in_thread_of_its_own, job_of, make_run, returned, scored, scores_of, taken
@@ -100,7 +100,7 @@ def test_what_a_listener_raises_undoes_the_results(monkeypatch: pytest.MonkeyPat
     assert Result.objects.count() == 0
 
 
-def taken_of(run: Run) -> claim.Claimed:
+def taken_of(run: Run) -> Claimed:
     claimed = taken()
     assert claimed.run_id == run.pk
     return claimed

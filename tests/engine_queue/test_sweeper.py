@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Iterator
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.django_db
 
 class Time:
     def __init__(self) -> None:
-        self.now = datetime.now(clock.UTC)
+        self.now = datetime.now(UTC)
 
     def __call__(self) -> datetime:
         return self.now
@@ -48,7 +48,7 @@ def end_leases() -> None:
 
 
 def waiting(broker: redis.Redis, queue: str = tickets.routine_queue(DEPLOYMENT)) -> int:
-    return int(broker.llen(queue))  # type: ignore[arg-type]  # the client is not an async one
+    return int(broker.llen(queue))
 
 
 def test_a_job_whose_lease_ended_is_queued_again_with_a_death() -> None:

@@ -4,13 +4,13 @@ from collections.abc import Iterator
 
 import pytest
 import redis
-from celery import current_app
 from django.db import transaction
+from structlog.testing import capture_logs
 
 from engine_queue import tickets
 from engine_queue.models import Job
 from tests.engine_queue.rows import make_run, taken
-from tests.engine_queue.workers import DEPLOYMENT
+from tests.engine_queue.workers import DEPLOYMENT, sending_to
 from tests.factories import make_order
 
 ROUTINE, STAT = tickets.routine_queue(DEPLOYMENT), tickets.stat_queue(DEPLOYMENT)
@@ -24,12 +24,8 @@ def broker(valkey_url: str) -> Iterator[redis.Redis]:
 
 @pytest.fixture
 def no_broker() -> Iterator[None]:
-    url = current_app.conf.broker_url
-    current_app.conf.broker_url = "redis://127.0.0.1:1/0"
-    current_app.pool.force_close_all()
-    yield
-    current_app.conf.broker_url = url
-    current_app.pool.force_close_all()
+    with sending_to("redis://127.0.0.1:1/0"):
+        yield
 
 
 @pytest.mark.django_db
@@ -70,6 +66,8 @@ def test_placing_an_order_sends_a_ticket_for_each_job_cut(clone_db: str, broker:
 
 
 def test_an_absent_broker_never_breaks_the_commit(clone_db: str, no_broker: None) -> None:
-    order = make_order(variants=30)
+    with capture_logs() as said:
+        order = make_order(variants=30)
     assert order.state == "accepted"
+    assert [(line["event"], line["unsent"]) for line in said] == [("tickets.broker_away", 2)]
     assert set(Job.objects.values_list("state", "tickets", "ticket_at")) == {("queued", 0, None)}

@@ -9,9 +9,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from celery import current_app
+
 from tests.services import ROOT
 
 DEPLOYMENT = "ecoli-orf-6l-fp32"
+
+
+def wait_until(condition: Callable[[], object], seconds: float, what: Callable[[], str] = lambda: "it") -> None:
+    """Wait for `condition`; fail in words when it does not come."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"{what()} did not happen within {seconds} s")
+        time.sleep(0.02)
 
 
 @dataclass
@@ -40,11 +51,23 @@ class Crowd:
 
     def until(self, condition: Callable[[], object], seconds: float, what: str) -> None:
         """Wait for `condition`; fail with the processes' own words when it does not come."""
-        deadline = time.monotonic() + seconds
-        while not condition():
-            if time.monotonic() > deadline:
-                raise AssertionError(f"{what} did not happen within {seconds} s\n{self.logs()}")
-            time.sleep(0.05)
+        wait_until(condition, seconds, lambda: f"{self.logs()}\n{what}")
+
+
+@contextmanager
+def sending_to(url: str) -> Iterator[None]:
+    """This process's tickets go to another broker."""
+    before = current_app.conf.broker_url
+    try:
+        _send_to(url)
+        yield
+    finally:
+        _send_to(before)
+
+
+def _send_to(url: str) -> None:
+    current_app.conf.update(broker_url=url)
+    current_app._after_fork()  # type: ignore[attr-defined]  # forget the pools, without closing those of the other broker
 
 
 @contextmanager

@@ -27,13 +27,13 @@ def run_of(order: Order) -> Run:
     return Run.objects.get(order_id=order.pk)
 
 
-def long_order(**changes: object) -> Order:
+def long_order() -> Order:
     """One whose jobs take seconds each."""
-    return make_order(intake=make_ready_intake(test_version=make_test_version(window=500), variants=75), **changes)
+    return make_order(intake=make_ready_intake(test_version=make_test_version(window=500), variants=75), priority="routine")
 
 
 def test_a_stat_order_is_scored_while_routine_work_holds_every_place(workers: Crowd) -> None:
-    routine = long_order(priority="routine")
+    routine = long_order()
     workers.engine_worker("engine-1", "--credits", "1")
     workers.until(lambda: Job.objects.filter(state="running").exists(), 60, "routine work")
     stat = make_order(variants=10, priority="stat")
@@ -43,7 +43,7 @@ def test_a_stat_order_is_scored_while_routine_work_holds_every_place(workers: Cr
 
 
 def test_cancelling_an_order_stops_its_running_job(workers: Crowd) -> None:
-    order = long_order(priority="routine")
+    order = long_order()
     workers.engine_worker("engine-1", "--credits", "1")
     workers.until(lambda: run_of(order).state == "running", 60, "running")
     order.refresh_from_db()
@@ -56,7 +56,7 @@ def test_cancelling_an_order_stops_its_running_job(workers: Crowd) -> None:
 
 
 def test_revoking_a_ticket_stops_its_job_which_then_runs_again(workers: Crowd) -> None:
-    order = long_order(priority="routine")
+    order = long_order()
     workers.engine_worker("engine-1", "--credits", "1")
     workers.until(lambda: Job.objects.filter(state="running").exists(), 60, "running")
     running = Job.objects.get(state="running")

@@ -22,6 +22,8 @@ class Command(BaseCommand):
         connection.settings_dict["CONN_MAX_AGE"] = None  # the lock lives as long as its connection
         try:
             self._wait_for_turn()
+        except KeyboardInterrupt:
+            return  # asked to stop while standing by
         except OperationalError as error:
             raise CommandError(f"the database cannot be used: {str(error).splitlines()[0]}", returncode=1) from error
         self.stdout.write("beat sends the periodic tasks")

@@ -17,7 +17,7 @@ class Command(BaseCommand):
         parser.add_argument("--deployment", action="append", required=True, dest="deployments", help="may be given several times")
         parser.add_argument("--credits", type=int, default=8, help="jobs held at once")
         parser.add_argument("--stat-credits", type=int, default=4, help="STAT jobs held beside them")
-        parser.add_argument("--drain-seconds", type=float, default=5.0, help="time to finish what runs when asked to stop")
+        parser.add_argument("--drain-seconds", type=float, default=4.0, help="time to finish what runs when asked to stop")
 
     def handle(self, *args: Any, **options: Any) -> None:
         os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch: idle compute threads leave the cores to the others

@@ -31,7 +31,6 @@ class Command(BaseCommand):
         self.stdout.write(f"platform worker {name} serves the platform queue")
         KeepName.keeper = Keeper(held, Standing())
         self._serve(name, options["concurrency"])
-        held.give_back()
 
     def _serve(self, name: str, concurrency: int) -> None:
         from config.celery import PLATFORM_QUEUE, app

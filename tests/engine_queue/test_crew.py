@@ -1,0 +1,247 @@
+"""Which ticket is served when, beside what, and what becomes of work that is stopped. The engine is one that a test can hold."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+import redis
+
+from engine_queue import claim, lease, tickets
+from engine_queue.crew import Crew
+from engine_queue.errors import ReferenceUnusable
+from engine_queue.models import Job, Run
+from engine_queue.work import Claimed, ItemScore, Ticket, Work
+from tests.engine_queue.rows import make_run
+from tests.engine_queue.workers import DEPLOYMENT, wait_until
+
+
+class Flight:
+    """A job in the engine that ends when the test says so."""
+
+    fault = ""
+
+    def __init__(self, work: Work, landed: Callable[["Flight"], None]) -> None:
+        self.work, self._landed = work, landed
+
+    def land(self) -> None:
+        self._landed(self)
+
+    def scores(self) -> list[ItemScore]:
+        return [ItemScore(item.id, ll_ref=-2.0, ll_alt=-3.0, delta=-1.0, tokens=64) for item in self.work.items]
+
+
+class HeldHost:
+    """In place of the engines: how long they compute cannot be provoked."""
+
+    def __init__(self) -> None:
+        self.flights: dict[int, Flight] = {}
+        self.refuse: Exception | None = None
+
+    def begin(self, work: Work, landed: Callable[[Flight], None]) -> None:
+        if self.refuse is not None:
+            raise self.refuse
+        self.flights[work.claimed.job_id] = Flight(work, landed)
+
+    def cancel(self, job_id: int) -> bool:
+        return self.flights.pop(job_id, None) is not None
+
+    def finish(self, run: Run) -> None:
+        for job in [job for job, flight in self.flights.items() if flight.work.claimed.run_id == run.pk]:
+            self.flights.pop(job).land()
+
+    def forget(self, job_id: int) -> None: ...
+    def stop(self) -> None: ...
+    def progress(self) -> int | None: ...
+
+    def healthy(self) -> bool:
+        return True
+
+    def stats(self) -> dict[str, float]:
+        return {}
+
+    def facts(self, deployment: str) -> tuple[str, bool]:
+        return "f" * 64, True
+
+    def computing(self) -> list[object]:
+        return [flight.work.claimed.run_id for flight in list(self.flights.values())]
+
+
+class Worker:
+    """A crew, its engine, and the tickets it acknowledged."""
+
+    def __init__(self) -> None:
+        self.host, self.settled, self.number = HeldHost(), [], 0  # type: ignore[var-annotated]
+        name = lease.take_name("engine-1", kind="engine")
+        self.crew = Crew(lease=name, host=self.host, loaded=[DEPLOYMENT], credits=2, stat_credits=1)  # type: ignore[arg-type]
+
+    def ticket(self, *, stat: bool = False) -> int:
+        self.number += 1
+        number = self.number
+        self.crew.offer(Ticket(number, f"task-{number}", stat, lambda: self.settled.append(number), DEPLOYMENT))
+        return number
+
+    def tickets(self, count: int) -> None:
+        for _ in range(count):
+            self.ticket()
+
+    def idle(self) -> bool:
+        """Whether the feeder has served all it may."""
+        with self.crew._changed:
+            return not self.crew._serving and not (self.crew._takes(True) or self.crew._takes(False))
+
+
+@pytest.fixture
+def worker(clone_db: str, valkey_url: str) -> Iterator[Worker]:
+    made = Worker()
+    made.crew.start()
+    yield made
+    made.crew.stop()
+
+
+def settle(worker: Worker) -> None:
+    """Wait until nothing moves by itself any more."""
+    wait_until(worker.idle, 20)
+    assert worker.crew.finisher.flush(20)
+    wait_until(worker.idle, 20)
+
+
+def test_no_more_is_held_than_there_are_places_and_stat_has_its_own(worker: Worker) -> None:
+    routine = make_run(items=100)
+    worker.tickets(4)
+    settle(worker)
+    assert worker.host.computing() == [routine.pk, routine.pk]
+    stat = make_run(items=50, rank=0)
+    for _ in range(2):
+        worker.ticket(stat=True)
+    settle(worker)
+    assert worker.host.computing() == [routine.pk, routine.pk, stat.pk]
+
+
+def test_a_ticket_is_acknowledged_when_its_job_is_written_and_not_before(worker: Worker) -> None:
+    run = make_run(items=1)
+    worker.ticket()
+    settle(worker)
+    assert worker.settled == []
+    worker.host.finish(run)
+    settle(worker)
+    assert (worker.settled, Run.objects.get().state) == ([1], "scored")
+
+
+def test_a_ticket_without_work_is_acknowledged_at_once(worker: Worker) -> None:
+    worker.ticket()
+    settle(worker)
+    assert worker.settled == [1]
+
+
+def test_a_stat_ticket_whose_job_is_gone_leaves_a_routine_ticket_in_its_place(worker: Worker, valkey_url: str) -> None:
+    make_run(items=1)
+    worker.ticket(stat=True)
+    settle(worker)
+    with redis.Redis.from_url(valkey_url) as broker:
+        assert broker.llen(tickets.routine_queue(DEPLOYMENT)) == 1
+    assert worker.settled == [1]
+
+
+def test_a_job_that_two_workers_died_with_runs_with_nothing_routine_beside_it(worker: Worker) -> None:
+    first = make_run(items=1, rank=1)
+    worker.ticket()
+    settle(worker)
+    poison = make_run(items=1, rank=2)
+    poison.jobs.update(deaths=2)
+    later = make_run(items=1)
+    worker.tickets(2)
+    settle(worker)
+    assert worker.host.computing() == [first.pk]
+    worker.host.finish(first)
+    settle(worker)
+    assert worker.host.computing() == [poison.pk]
+    stat = make_run(items=1, rank=0)
+    worker.ticket(stat=True)
+    settle(worker)
+    assert worker.host.computing() == [poison.pk, stat.pk]
+    for run in (stat, poison):
+        worker.host.finish(run)
+    settle(worker)
+    assert worker.host.computing() == [later.pk]
+
+
+def test_a_full_buffer_stops_admission(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_run(items=1)
+    monkeypatch.setattr(type(worker.crew.finisher), "full", True)
+    worker.ticket()
+    settle(worker)
+    assert worker.host.computing() == []
+
+
+def test_a_revoked_ticket_that_waits_is_dropped_and_one_that_runs_gives_its_job_back(worker: Worker) -> None:
+    make_run(items=75)
+    worker.tickets(3)
+    settle(worker)
+    worker.crew.revoke(3)
+    worker.crew.revoke(1)
+    settle(worker)
+    assert sorted(Job.objects.values_list("state", "attempt", "deaths")) == [("queued", 0, 0), ("queued", 1, 0), ("running", 1, 0)]
+
+
+def test_a_halted_worker_gives_all_back_takes_nothing_and_goes_on_when_it_may(worker: Worker) -> None:
+    run = make_run(items=25)
+    worker.ticket()
+    settle(worker)
+    worker.crew.halt("test")
+    worker.ticket()
+    settle(worker)
+    assert (run.jobs.get().state, worker.host.computing(), worker.settled) == ("queued", [], [1])
+    worker.crew.resume()
+    settle(worker)
+    assert worker.host.computing() == [run.pk]
+
+
+@pytest.mark.parametrize(
+    ("fault", "attention"),
+    [(ReferenceUnusable("gone", code="reference.changed"), "reference.changed"), (TypeError("a bug"), "job.cannot-start")],
+)
+def test_a_job_that_cannot_be_prepared_waits_for_a_person_and_the_next_one_runs(
+    worker: Worker, fault: Exception, attention: str
+) -> None:
+    bad = make_run(items=1, rank=1)
+    worker.host.refuse = fault
+    worker.ticket()
+    settle(worker)
+    assert (bad.jobs.get().attention, worker.settled) == (attention, [1])
+    worker.host.refuse = None
+    good = make_run(items=1)
+    worker.ticket()
+    settle(worker)
+    assert worker.host.computing() == [good.pk]
+
+
+def test_a_job_stopped_while_it_is_prepared_is_given_back(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
+    run = make_run(items=1)
+    load = claim.load
+
+    def load_and_revoke(claimed: Claimed) -> Work:
+        worker.crew.revoke(1)
+        return load(claimed)
+
+    monkeypatch.setattr(claim, "load", load_and_revoke)
+    worker.ticket()
+    settle(worker)
+    assert (run.jobs.get().state, worker.host.computing()) == ("queued", [])
+
+
+def test_what_is_not_done_in_time_goes_back_and_its_ticket_is_left_to_the_broker(worker: Worker) -> None:
+    run = make_run(items=25)
+    worker.tickets(1)
+    settle(worker)
+    worker.crew.drain(0)
+    assert (run.jobs.get().state, run.jobs.get().deaths, worker.settled) == ("queued", 0, [])
+
+
+def test_an_engine_fault_gives_the_job_back_and_fails_no_item(worker: Worker) -> None:
+    run = make_run(items=1)
+    worker.ticket()
+    settle(worker)
+    flight = worker.host.flights.popitem()[1]
+    flight.fault = "engine_failed"
+    flight.land()
+    settle(worker)
+    assert (run.jobs.get().state, run.results.count(), worker.settled) == ("queued", 0, [1])
