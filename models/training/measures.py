@@ -37,7 +37,7 @@ class Scale:
 
 
 FULL = Scale("full", stride=1, widths=(256, 512), variants=300, deletions=300, shuffles=200)
-QUICK = Scale("quick", stride=12, widths=(256,), variants=80, deletions=0, shuffles=0)
+QUICK = Scale("quick", stride=18, widths=(256,), variants=50, deletions=0, shuffles=0)
 
 
 def bits_per_base(network: Llama, genome: Codes, genes: Sequence[Gene], stride: int) -> dict[str, Any]:
