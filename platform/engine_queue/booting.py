@@ -77,7 +77,7 @@ def _row(name: str) -> Deployment:
 
 def _load(crew: Crew, rows: Sequence[Deployment]) -> None:
     for row in rows:
-        fingerprint, _golden = crew.host.load(row.name, files.weights(row.model_version), row.pin)
+        fingerprint = crew.host.load(row.name, files.weights(row.model_version), row.pin)
         refusal = agree(row.name, fingerprint, worker=crew.lease.name)
         if refusal:
             crew.refused[row.name] = refusal

@@ -89,7 +89,6 @@ def load(claimed: Claimed) -> Work:
         claimed=claimed,
         kind=cast(Literal["variant", "sequence"], run.item_set.kind),
         protocol=run.protocol,
-        reference_id=reference.pk if reference else None,
         reference_path=str(files.fasta(reference)) if reference else "",
         reference_digest=run.reference_digest,
         items=[WorkItem(*row) for row in rows.values_list("id", "ordinal", "contig", "position", "ref", "alt", "sequence")],

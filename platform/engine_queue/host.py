@@ -88,8 +88,8 @@ class Host:
         self._loops: dict[str, EngineLoop] = {}
         self._flights: dict[int, Flight] = {}
 
-    def load(self, deployment: str, folder: Path, pin: Mapping[str, Any]) -> tuple[str, str]:
-        """Start an engine; its fingerprint and the digest of its golden bits. Raises `WorkerRefused`, with one clear line."""
+    def load(self, deployment: str, folder: Path, pin: Mapping[str, Any]) -> str:
+        """Start an engine; its fingerprint. Raises `WorkerRefused`, with one clear line."""
         try:
             config = EngineConfig(**pin)
             loaded = engine.load(folder, config=config)
@@ -98,7 +98,7 @@ class Host:
         loop = EngineLoop(loaded)
         loop.start()
         self._loops[deployment] = loop
-        return loaded.fingerprint, loaded.golden
+        return loaded.fingerprint
 
     def unload(self, deployment: str) -> None:
         """Stop an engine that may not serve."""

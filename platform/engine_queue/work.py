@@ -62,7 +62,6 @@ class Work:
     claimed: Claimed
     kind: Literal["variant", "sequence"]
     protocol: dict[str, object]
-    reference_id: UUID | None
     reference_path: str
     reference_digest: str
     items: Sequence[WorkItem]

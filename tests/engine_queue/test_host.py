@@ -34,7 +34,7 @@ def work(tmp_path: Path) -> Work:
     path.write_text(f">contig1\n{BASES}\n")
     claimed = Claimed(1, uuid4(), 1, "worker/1", DEPLOYMENT, 3, 0, 0, 0)
     protocol: dict[str, object] = {"kind": "centred", "window": 64, "strand": "forward"}
-    return Work(claimed, "variant", protocol, uuid4(), str(path), Sequences(str(path)).digest(), [])
+    return Work(claimed, "variant", protocol, str(path), Sequences(str(path)).digest(), [])
 
 
 def snv(ordinal: int, position: int, *, ref: str = "", contig: str = "contig1") -> WorkItem:
