@@ -32,30 +32,27 @@ def ordered(a: Tensor, b: Tensor) -> Tensor:
 def row_counts(product: Callable[[Tensor], Tensor], width: int, counts: Iterable[int] = _COUNTS) -> tuple[int, ...]:
     """Row counts on which `product` (`[M, width] -> [M, N]`) gives each row the same bits; empty when there is none.
 
-    Counts are first tested alone, with the rows rolled to other positions, then grouped by the bits they give to the same rows. Of
-    the groups the one with the largest count wins, because long steps pay most.
+    Of the counts that do not care where a row stands, the largest is the measure, because long steps pay most; those that give the
+    same bits as it does, wherever their rows are taken from, are safe.
     """
     generator = torch.Generator().manual_seed(width)
     rows = torch.randn(LARGEST, width, generator=generator)
-    groups: dict[bytes, list[int]] = {}
-    for count in counts:
-        x = rows[:count].clone()
-        y = product(x)
-        if all(torch.equal(product(x.roll(shift, 0)), y.roll(shift, 0)) for shift in _SHIFTS):
-            groups.setdefault(y[0].numpy().tobytes(), []).append(count)
-    for group in sorted(groups.values(), key=max, reverse=True):
-        if _agree(product, rows, group):
-            return tuple(group)
-    return ()
+    steady = [count for count in counts if _keeps_rolled_rows(product, rows[:count].clone())]
+    if not steady:
+        return ()
+    largest = max(steady)
+    measure = product(rows[:largest].clone())
+    return tuple(count for count in steady if _agrees(product, rows, count, measure))
 
 
-def _agree(product: Callable[[Tensor], Tensor], rows: Tensor, counts: list[int]) -> bool:
-    whole = product(rows[: max(counts)].clone())
-    return all(
-        torch.equal(product(rows[start : start + count].clone()), whole[start : start + count])
-        for count in counts
-        for start in ((max(counts) - count) // 2, max(counts) - count)
-    )
+def _keeps_rolled_rows(product: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    y = product(x)
+    return all(torch.equal(product(x.roll(shift, 0)), y.roll(shift, 0)) for shift in _SHIFTS)
+
+
+def _agrees(product: Callable[[Tensor], Tensor], rows: Tensor, count: int, measure: Tensor) -> bool:
+    last = len(measure) - count
+    return all(torch.equal(product(rows[at : at + count].clone()), measure[at : at + count]) for at in {0, last // 2, last})
 
 
 class Linear:

@@ -76,8 +76,9 @@ def test_the_probe_leaves_out_row_counts_that_give_other_bits() -> None:
         return x[:, :1] + x[:, 1:2] + x[:, 2:3] if len(x) >= 48 else x[:, :1] + (x[:, 1:2] + x[:, 2:3])
 
     counts = matmul.row_counts(product, 8)
-    assert min(counts) == 48
-    assert max(counts) == matmul.LARGEST
+    assert counts[-1] == matmul.LARGEST
+    assert 48 in counts
+    assert 32 not in counts
 
 
 @pytest.mark.parametrize("threads", [1, 2])
