@@ -86,7 +86,8 @@ def resume(at: Desk, query: Mapping[str, str]) -> FormPage:
 
 def recheck(at: Desk, data: Mapping[str, str], files: Files) -> FormPage:
     """Take the input and show its verdict; what was typed stays as it is and is not judged yet."""
-    page = FormPage(at.form(initial={**data}), pasted=data.get("pasted", ""))
+    typed = {name: data[name] for name in data}  # unpacking a QueryDict would give lists
+    page = FormPage(at.form(initial=typed), pasted=data.get("pasted", ""))
     _take(page, at, data, files)
     return page
 

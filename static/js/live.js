@@ -19,9 +19,21 @@ let retryTimer = 0;
 
 const part = () => document.querySelector("[data-live]");
 
+let asked = -Infinity; // when the part was last asked for, on the browser's steady clock
+let later = 0;
+
+// A list of many orders is re-read once a second at most, however many of them move.
 function reread() {
   const target = part();
-  if (target && window.htmx) window.htmx.trigger(target, "reread");
+  if (!target || !window.htmx) return;
+  const wait = asked + Number(target.dataset.gap || 0) - performance.now();
+  clearTimeout(later);
+  if (wait > 0) {
+    later = setTimeout(reread, wait);
+    return;
+  }
+  asked = performance.now();
+  window.htmx.trigger(target, "reread");
 }
 
 function show() {
@@ -30,7 +42,7 @@ function show() {
   const since = timeOfDay(lastRead);
   const words = {
     connecting: `connecting · read ${since}`,
-    live: `live · ${timeOfDay()}`,
+    live: part() ? `live · ${timeOfDay()}` : `read ${since}`,
     retrying: `reconnecting · ${polling ? "reading every 15 s" : "not reading"} · read ${since}`,
     stale: `stale since ${since} · the server does not answer`,
   }[state];
@@ -83,7 +95,20 @@ function wasRead(event) {
   show();
 }
 
+// A part without a socket reads itself on its own; all there is to say is when that last worked.
+function polled() {
+  state = "live";
+  show();
+  document.addEventListener("htmx:afterSwap", () => {
+    lastRead = now();
+    become("live");
+  });
+  for (const fault of ["htmx:sendError", "htmx:timeout", "htmx:responseError"]) document.addEventListener(fault, () => become("stale"));
+  setInterval(show, 1000);
+}
+
 export function startLive() {
+  if (document.querySelector("[data-polled]")) polled();
   if (!part()) return;
   document.addEventListener("htmx:afterSwap", wasRead);
   document.addEventListener("htmx:sendError", () => become("stale"));

@@ -162,6 +162,11 @@ def test_nothing_typed_is_lost_by_a_mistake(desk):
     assert f'value="{intake.pk}"' in page and "This input can be ordered." in page
 
 
+def test_checking_keeps_what_was_typed_as_it_was_typed(desk):
+    page = desk.send("check", pasted=vcf(300)).content.decode()
+    assert 'value="1961-03-14"' in page and 'value="88·1204"' in page and '<option value="female" selected>' in page
+
+
 def test_checking_judges_nothing_but_the_input(desk):
     page = desk.send("check", pasted=vcf(300), **dict.fromkeys(TYPED, "")).content.decode()
     assert "Missing" not in page and "Waiting to be checked" in page

@@ -1,0 +1,114 @@
+"""The platform as people meet it: a real web process, real workers, and a browser that reports what went wrong on a page."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from typing import Any, TypeVar
+
+from django.db import connections
+from playwright.sync_api import Browser, BrowserContext, Page
+
+from tests.engine_queue.workers import Crowd
+from tests.services import ROOT
+
+T = TypeVar("T")
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update", "--disable-sync",
+    "--no-first-run", "--disable-default-apps", "--disable-extensions", "--disable-dev-shm-usage", "--metrics-recording-only",
+]  # fmt: skip
+WIDE, NARROW = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
+
+
+class Served:
+    """One platform on a database of the test's own."""
+
+    def __init__(self, workers: Crowd) -> None:
+        self.workers = workers
+        self.port = _free_port()
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.web: subprocess.Popen[bytes] | None = None
+
+    def start_web(self) -> None:
+        """uvicorn, as in production; waits until it answers."""
+        log = (self.workers.folder / "web.log").open("ab")
+        command = [sys.executable, "-m", "uvicorn", "config.asgi:application", "--port", str(self.port), "--log-level", "warning"]
+        with log:
+            self.web = subprocess.Popen(command, cwd=ROOT, env=os.environ, stdout=log, stderr=log)
+        self.workers.running.append(self.web)
+        self.workers.until(self._answers, 60, "the web process")
+
+    def stop_web(self) -> None:
+        assert self.web is not None
+        self.web.terminate()
+        self.web.wait(20)
+
+    def start_workers(self) -> None:
+        self.workers.start("platform_worker", "--name", "platform-1", "--concurrency", "1")
+        self.workers.engine_worker()
+
+    def _answers(self) -> bool:
+        try:
+            with urllib.request.urlopen(f"{self.url}/health/ready", timeout=5) as response:  # noqa: S310 -- our own address
+                return bool(response.status == 200)
+        except (urllib.error.URLError, OSError):
+            return False
+
+
+class Person:
+    """Somebody at a browser. `complaints` holds what no page may ever say on the console."""
+
+    def __init__(self, browser: Browser, served: Served, **options: Any) -> None:
+        self.served = served
+        self.context: BrowserContext = browser.new_context(base_url=served.url, viewport=WIDE, **options)
+        self.context.set_default_timeout(30_000)
+        self.page: Page = self.context.new_page()
+        self.complaints: list[str] = []
+        self.page.on("console", self._hear)
+        self.page.on("pageerror", lambda error: self.complaints.append(f"error: {error}"))
+
+    def log_in(self, email: str, password: str) -> None:
+        self.page.goto("/login/")
+        self.page.fill("#id_username", email)
+        self.page.fill("#id_password", password)
+        self.page.click("main button")
+        self.page.wait_for_selector("#worklist-live")
+
+    def _hear(self, message: Any) -> None:
+        # a refused form, an address that does not exist and a stopped server are told on the console too
+        expected = ("Failed to load resource", "WebSocket connection to", "htmx:sendError", "htmx:afterRequest")
+        if message.type in ("error", "warning") and not message.text.startswith(expected):
+            self.complaints.append(f"{message.type}: {message.text}")
+
+
+def elsewhere(read: Callable[[], T]) -> T:
+    """Use the database while a browser is driven: the driver's event loop holds this thread, and Django refuses to block it."""
+
+    def then_close() -> T:
+        try:
+            return read()
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(then_close).result()
+
+
+def until(condition: Callable[[], object], page: Page, seconds: float = 30) -> None:
+    """Wait for something that is not on the page, without stopping the page."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "it did not happen"
+        page.wait_for_timeout(50)
+
+
+def _free_port() -> int:
+    with closing(socket.socket()) as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])

@@ -1,0 +1,96 @@
+"""Every page under axe-core, in both schemes, wide and narrow."""
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+
+from foundation import clock
+from orders.models import Order
+from tests.browser import form
+from tests.browser.served import NARROW, elsewhere
+from tests.factories import make_ready_intake, make_test_version
+from tests.reports.cases import scored_order
+
+pytestmark = pytest.mark.browser
+RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"], "resultTypes": ["violations"]}
+SERIOUS = {"serious", "critical"}
+
+
+def orders():
+    """The demonstration order being scored; a scored STAT order and a cancelled one of the same laboratory."""
+    running = Order.objects.get()
+    Order.objects.filter(pk=running.pk).update(
+        state="in_analysis", items_done=40, started_at=clock.now(), attention="result.item-failed"
+    )
+    test = make_test_version(laboratory=running.performing_laboratory)
+    intakes = [make_ready_intake(test_version=test, organisation=running.ordering_organisation) for _ in range(2)]
+    scored = scored_order(intake=intakes[0], priority="stat", stat_reason="suspected sepsis")
+    cancelled = scored_order(intake=intakes[1], finished=False)
+    Order.objects.filter(pk=cancelled.pk).update(state="cancelled", ended_at=clock.now())
+    return [str(order.pk) for order in (running, scored, cancelled)]
+
+
+def addresses():
+    running, scored, cancelled = elsewhere(orders)
+    pages = ["/", "/?chip=hold", "/?q=nobody", "/orders/new/", "/engine/", "/nothing/here"]
+    pages += [f"/orders/{pk}/" for pk in (running, scored, cancelled)]
+    return [*pages, f"/orders/{running}/cancel", f"/orders/{scored}/report/"]
+
+
+def serious(page):
+    found = Axe().run(page, options=RULES).response["violations"]
+    return [(one["id"], one["nodes"][0]["target"], one["nodes"][0]["failureSummary"]) for one in found if one["impact"] in SERIOUS]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious_on_any_page(person, scheme):
+    page = person("analyst", color_scheme=scheme).page
+    for address in addresses():
+        page.goto(address)
+        assert serious(page) == [], address
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious_while_an_order_is_written(person, served, scheme):
+    served.workers.start("platform_worker", "--name", "platform-1", "--concurrency", "1")
+    page = person("analyst", color_scheme=scheme).page
+    form.choose_test(page)
+    form.check(page, form.WRONG_REF.read_text())
+    page.check("#id_priority_0")
+    assert serious(page) == []
+    page.click("#place")
+    page.wait_for_selector("#error-summary")
+    assert serious(page) == []
+
+
+def test_axe_finds_nothing_serious_before_anybody_is_logged_in(browser, served):
+    page = browser.new_page(base_url=served.url)
+    page.goto("/login/")
+    assert serious(page) == []
+    page.fill("#id_username", "nobody@example.org")
+    page.fill("#id_password", "wrong")
+    page.click("main button")
+    page.wait_for_selector("#error-summary")
+    assert serious(page) == []
+
+
+def test_axe_finds_nothing_serious_in_the_help(person):
+    page = person("analyst").page
+    page.keyboard.press("?")
+    assert serious(page) == []
+
+
+def test_no_page_is_wider_than_a_telephone(person):
+    page = person("analyst").page
+    page.set_viewport_size(NARROW)
+    for address in addresses():
+        page.goto(address)
+        assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"], address
+
+
+def test_the_patient_stays_in_sight_while_results_are_read(person):
+    page = person("analyst").page
+    scored = elsewhere(orders)[1]
+    page.goto(f"/orders/{scored}/")
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    head = page.locator(".sticky").bounding_box()
+    assert head["y"] >= 0 and head["y"] < 5 and "Muster" in page.inner_text(".sticky")
