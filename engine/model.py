@@ -21,7 +21,7 @@ from kernels.matmul import Linear, TileProduct, tile_product
 from kernels.plan import SHORT, SLAB, TALL, TILE, Geometry, Plan
 
 _ARCHITECTURES = ("LlamaForCausalLM", "MistralForCausalLM")
-_PIECE = 256  # rows
+_PIECE = 512  # rows
 _INDEX, _SINGLE = "model.safetensors.index.json", "model.safetensors"
 
 
