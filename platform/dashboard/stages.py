@@ -84,7 +84,7 @@ def own_pace(order: Order) -> float | None:
     return pace * (order.items_total - order.items_done)
 
 
-def what(order: Order) -> str:
-    """The test and how much of it: "Isolate panel, 212 variants"."""
+def amount(order: Order) -> str:
+    """How much is scored: "212 variants"."""
     noun = "variant" if order.intake.kind in ("", "vcf") else "read" if order.intake.kind == "fastq" else "sequence"
-    return f"{order.test_version.definition.name}, {counted(order.items_total, noun)}"
+    return counted(order.items_total, noun)

@@ -1,7 +1,10 @@
 """Every page under axe-core, in both schemes, wide and narrow."""
 
+from io import BytesIO
+
 import pytest
 from axe_playwright_python.sync_playwright import Axe
+from pypdf import PdfReader
 
 from foundation import clock
 from orders.models import Order
@@ -15,16 +18,18 @@ RULES = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "be
 SERIOUS = {"serious", "critical"}
 
 
-def orders():
+def orders(variants=10):
     """The demonstration order being scored; a scored STAT order and a cancelled one of the same laboratory."""
     running = Order.objects.get()
     Order.objects.filter(pk=running.pk).update(
         state="in_analysis", items_done=40, started_at=clock.now(), attention="result.item-failed"
     )
     test = make_test_version(laboratory=running.performing_laboratory)
-    intakes = [make_ready_intake(test_version=test, organisation=running.ordering_organisation) for _ in range(2)]
-    scored = scored_order(intake=intakes[0], priority="stat", stat_reason="suspected sepsis")
-    cancelled = scored_order(intake=intakes[1], finished=False)
+    intakes = [
+        make_ready_intake(test_version=test, organisation=running.ordering_organisation, variants=variants) for _ in range(2)
+    ]
+    scored = scored_order(intake=intakes[0], variants=variants, priority="stat", stat_reason="suspected sepsis")
+    cancelled = scored_order(intake=intakes[1], variants=variants, finished=False)
     Order.objects.filter(pk=cancelled.pk).update(state="cancelled", ended_at=clock.now())
     return [str(order.pk) for order in (running, scored, cancelled)]
 
@@ -85,6 +90,16 @@ def test_no_page_is_wider_than_a_telephone(person):
     for address in addresses():
         page.goto(address)
         assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"], address
+
+
+def test_every_printed_sheet_says_whose_results_these_are(person):
+    page = person("analyst").page
+    scored = elsewhere(lambda: orders(variants=80))[1]
+    page.goto(f"/orders/{scored}/")
+    sheets = [sheet.extract_text() for sheet in PdfReader(BytesIO(page.pdf(prefer_css_page_size=True))).pages]
+    assert len(sheets) > 1
+    for sheet in sheets:
+        assert "Muster, Maria" in sheet and "MRN" in sheet and "NOT FOR CLINICAL USE" in sheet
 
 
 def test_the_patient_stays_in_sight_while_results_are_read(person):

@@ -90,7 +90,7 @@ def test_an_order_shows_identifier_name_test_and_state_in_words(ward):
     for words in (
         "MRN 88·1204",
         "Muster, Maria",
-        "Isolate panel, 5 variants",
+        "Isolate panel<small>5 variants · follow-up</small>",
         "Queued · 1st of 1",
         "● </span> ROUTINE".replace(" </", "</"),
     ):

@@ -72,9 +72,9 @@ def stage(order: Order) -> stages.Stage:
 
 
 @register.filter
-def what(order: Order) -> str:
-    """The test and how much of it."""
-    return stages.what(order)
+def amount(order: Order) -> str:
+    """How much is scored."""
+    return stages.amount(order)
 
 
 @register.filter
