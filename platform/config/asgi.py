@@ -1,10 +1,14 @@
 """HTTP and websockets."""
 
 import os
+import warnings
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.dev")
 
 from django.core.asgi import get_asgi_application
+
+# WhiteNoise gives its small files as synchronous iterators; they are read whole, which is what Django warns about.
+warnings.filterwarnings("ignore", message="StreamingHttpResponse must consume synchronous iterators")
 
 http = get_asgi_application()  # loads the apps; the imports below need them
 

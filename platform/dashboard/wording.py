@@ -8,7 +8,7 @@ from foundation.reasons import Reason
 PRIORITY_ICON = {"stat": "⚡", "asap": "▲", "urgent": "◆", "routine": "●"}
 PRIORITY_WORD = {"stat": "STAT", "asap": "ASAP", "urgent": "URGENT", "routine": "ROUTINE"}
 PRIORITY_HINT = {
-    "stat": "interrupts everything else; needs a reason",
+    "stat": "starts before everything else; needs a reason",
     "asap": "next, before urgent work",
     "urgent": "before routine work",
     "routine": "in turn",

@@ -158,6 +158,7 @@ class Order(models.Model):
     placer_number = models.CharField(max_length=80, blank=True)
     content_hash = models.CharField(max_length=64)
     patient = models.ForeignKey(Patient, on_delete=models.PROTECT, related_name="orders")
+    stated_mrn = models.CharField(max_length=80)  # verbatim; while identity is in question the patient row has no number
     specimen = models.ForeignKey(Specimen, on_delete=models.PROTECT)
     test_version = models.ForeignKey(TestVersion, on_delete=models.PROTECT)
     intake = models.OneToOneField(Intake, on_delete=models.PROTECT)

@@ -46,11 +46,6 @@ def intake_for(actor: Actor, pk: UUID) -> Intake:
     return found
 
 
-def intake_exceptions(intake: Intake, *, limit: int = 200) -> list[IntakeRecord]:
-    """The first records that were not accepted, by line."""
-    return list(intake.rows.exclude(outcome="accepted").order_by("line", "alt_index")[:limit])
-
-
 def intake_preview(intake: Intake, *, limit: int = 20) -> list[IntakeRecord]:
     """The first accepted records, with their normalised form."""
     return list(intake.rows.filter(outcome="accepted").order_by("line", "alt_index")[:limit])

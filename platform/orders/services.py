@@ -163,6 +163,7 @@ def _create(actor: Actor, request: OrderRequest, intake: Intake, digest: str) ->
         placer_number=request.placer_number,
         content_hash=digest,
         patient=patient,
+        stated_mrn=request.patient.mrn.strip(),
         specimen=_specimen(request.specimen, patient),
         test_version=intake.test_version,
         intake=intake,

@@ -37,7 +37,8 @@ class Platform:
     def web(self, listener: int) -> Watched:
         """uvicorn on a socket that is already listening: the port cannot be lost, and a restart refuses nobody."""
         command = ("-m", "uvicorn", "config.asgi:application", "--fd", str(listener), "--timeout-graceful-shutdown", "3")
-        return self._watched("web", *command, keep_open=(listener,))
+        pooled = {**self.environment, "DATABASE_POOL": "1"}
+        return self._watched("web", *command, keep_open=(listener,), environment=pooled)
 
     def workers(self) -> list[Watched]:
         return [
@@ -55,9 +56,12 @@ class Platform:
         if code:
             raise ProcessError(f"manage.py {name} failed with {child.exit_status}; the end of {child.log}:\n{child.last_lines()}")
 
-    def _watched(self, name: str, *command: str, keep_open: tuple[int, ...] = ()) -> Watched:
+    def _watched(
+        self, name: str, *command: str, keep_open: tuple[int, ...] = (), environment: Mapping[str, str] | None = None
+    ) -> Watched:
         def start() -> Child:
             child = self.child(name, *command, keep_open=keep_open)
+            child.environment = environment or self.environment
             child.start()
             return child
 

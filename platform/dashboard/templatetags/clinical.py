@@ -59,10 +59,10 @@ def priority_tag(priority: str) -> SafeString:
 
 
 @register.simple_tag
-def identifier(patient: Patient) -> str:
-    """The patient's number, verbatim. A record held for an identity check has none of its own yet."""
-    known = list(patient.identifiers.all())
-    return f"{known[0].type} {known[0].value}" if known else "number under identity check"
+def identifier(order: Order) -> str:
+    """The patient's number, verbatim. While identity is in question it is the stated one, and the page says so."""
+    known = list(order.patient.identifiers.all())
+    return f"{known[0].type} {known[0].value}" if known else f"MRN {order.stated_mrn}, under identity check"
 
 
 @register.filter

@@ -103,6 +103,7 @@ class Migration(migrations.Migration):
                 ('placer_number', models.CharField(blank=True, max_length=80)),
                 ('content_hash', models.CharField(max_length=64)),
                 ('priority', models.CharField(choices=[('stat', 'STAT'), ('asap', 'ASAP'), ('urgent', 'Urgent'), ('routine', 'Routine')], max_length=10)),
+                ('stated_mrn', models.CharField(max_length=80)),
                 ('stat_reason', models.CharField(blank=True, max_length=300)),
                 ('indication', models.CharField(blank=True, max_length=300)),
                 ('state', models.CharField(default='submitted', max_length=24)),

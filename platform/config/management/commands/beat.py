@@ -27,6 +27,7 @@ class Command(BaseCommand):
         except OperationalError as error:
             raise CommandError(f"the database cannot be used: {str(error).splitlines()[0]}", returncode=1) from error
         self.stdout.write("beat sends the periodic tasks")
+        self.stdout.flush()  # a log file is read while the process runs
         app.conf.worker_redirect_stdouts = False
         Beat(app=app, loglevel="WARNING", schedule=None, scheduler_cls=_scheduler(), quiet=True, max_interval=1).run()  # type: ignore[arg-type]  # a class is taken too
 
@@ -35,6 +36,7 @@ class Command(BaseCommand):
         while not _locked():
             if not told:
                 self.stdout.write("beat stands by: another one is active")
+                self.stdout.flush()  # a log file is read while the process runs
                 told = True
             time.sleep(STANDBY_SECONDS)
 

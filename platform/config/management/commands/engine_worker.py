@@ -36,6 +36,7 @@ class Command(BaseCommand):
         except OperationalError as error:
             raise CommandError(f"the database cannot be used: {str(error).splitlines()[0]}", returncode=1) from error
         self.stdout.write(f"engine worker {options['name']} serves {', '.join(crew.loaded)}")
+        self.stdout.flush()  # a log file is read while the process runs
         self._serve(crew, options)
         if crew.died:
             raise CommandError(crew.died, returncode=1)

@@ -29,6 +29,7 @@ class Command(BaseCommand):
             raise CommandError(f"the database cannot be used: {str(error).splitlines()[0]}", returncode=1) from error
         connections.close_all()  # the pool forks: no child may inherit one
         self.stdout.write(f"platform worker {name} serves the platform queue")
+        self.stdout.flush()  # a log file is read while the process runs
         KeepName.keeper = Keeper(held, Standing())
         self._serve(name, options["concurrency"])
 
