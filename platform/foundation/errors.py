@@ -1,6 +1,7 @@
 """The platform's exceptions.
 
 HelicaseError
+├── NotFound           it does not exist, or not for this actor
 ├── Refused            the request is understood and will not be done (a reason code says why)
 │   ├── NotPermitted   this actor may not do it
 │   └── IllegalMove    the state machine has no such edge
@@ -16,6 +17,10 @@ class HelicaseError(Exception):
     def __init__(self, message: str | None = None, *, code: str = "") -> None:
         super().__init__(message or (self.__doc__ or "").strip())
         self.code = code
+
+
+class NotFound(HelicaseError):
+    """There is no such thing here."""
 
 
 class Refused(HelicaseError):
