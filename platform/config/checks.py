@@ -34,5 +34,5 @@ def demo_people_only_in_demo(
         found = cursor.fetchone()[0]
     if not found:
         return []
-    hint = "Set DEMO=1 on a demonstration system, or deactivate them: manage.py demo_passwords --deactivate"
+    hint = "Set DEMO=1 on a demonstration system, or end their access: manage.py demo_passwords --deactivate"
     return [Error(f"{found} demo people are active although DEMO is not 1", hint=hint, id="helicase.E002")]

@@ -6,6 +6,8 @@ from typing import Any
 from django.core.management import BaseCommand, CommandError
 from django.db import Error, OperationalError, connection
 
+from config import starting
+
 LOCK = 7_241_002  # advisory: one active beat
 STANDBY_SECONDS = 2.0
 _HELD = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND objid = %s AND pid = pg_backend_pid()"
@@ -15,6 +17,7 @@ class Command(BaseCommand):
     help = "Send the periodic tasks. A second one waits until the first is gone."
 
     def handle(self, *args: Any, **options: Any) -> None:
+        starting.require()
         from celery.apps.beat import Beat
 
         from config.celery import app

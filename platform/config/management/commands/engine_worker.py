@@ -6,6 +6,7 @@ from typing import Any
 from django.core.management import BaseCommand, CommandError, CommandParser
 from django.db import OperationalError
 
+from config import starting
 from engine_queue.errors import WorkerRefused
 
 
@@ -20,6 +21,7 @@ class Command(BaseCommand):
         parser.add_argument("--drain-seconds", type=float, default=4.0, help="time to finish what runs when asked to stop")
 
     def handle(self, *args: Any, **options: Any) -> None:
+        starting.require()
         os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # before torch: idle compute threads leave the cores to the others
         from engine_queue import booting
 

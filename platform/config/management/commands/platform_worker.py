@@ -5,6 +5,7 @@ from typing import Any
 from django.core.management import BaseCommand, CommandError, CommandParser
 from django.db import OperationalError, connections
 
+from config import starting
 from engine_queue import lease, restore
 from engine_queue.errors import WorkerRefused
 from engine_queue.keeper import Keeper
@@ -19,6 +20,7 @@ class Command(BaseCommand):
         parser.add_argument("--concurrency", type=int, default=2)
 
     def handle(self, *args: Any, **options: Any) -> None:
+        starting.require()
         name = options["name"]
         try:
             lease.check_name(name)

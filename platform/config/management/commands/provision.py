@@ -5,6 +5,8 @@ from typing import Any
 from django.conf import settings
 from django.core.management import BaseCommand, CommandError, call_command
 
+from config import starting
+
 
 class Command(BaseCommand):
     help = "Migrate as helicase_owner (needs DATABASE_OWNER_URL). One shot: run it before the other processes start."
@@ -13,3 +15,4 @@ class Command(BaseCommand):
         if "owner" not in settings.DATABASES:
             raise CommandError("DATABASE_OWNER_URL is not set: the application's own role may not change tables")
         call_command("migrate", database="owner", interactive=False, verbosity=int(options["verbosity"]))
+        starting.require()  # here, so that one line stands before everything that would not start
