@@ -10,7 +10,7 @@ from audit import services as audit
 from engine_queue import lease
 from engine_queue.crew import Crew
 from engine_queue.errors import NothingToServe, WorkerRefused
-from engine_queue.host import Host
+from engine_queue.host import Bits, Host
 from foundation.actor import process
 from registry import files
 from registry.models import Deployment, TestVersion
@@ -29,7 +29,7 @@ def own_connections(name: str) -> None:
 
 
 def boot(*, name: str, deployments: Sequence[str], credits: int, stat_credits: int) -> Crew:
-    """Take the name, load the engines, agree on their fingerprints. Raises `WorkerRefused` with nothing left behind."""
+    """Take the name, load the engines, agree on their bits. Raises `WorkerRefused` with nothing left behind."""
     lease.check_name(name)
     rows = [_row(deployment) for deployment in dict.fromkeys(deployments)]
     held = lease.take_name(name, kind="engine")
@@ -46,22 +46,32 @@ def boot(*, name: str, deployments: Sequence[str], credits: int, stat_credits: i
     return crew
 
 
-def agree(deployment: str, fingerprint: str, *, worker: str) -> str:
-    """Pin the fingerprint of a deployment that has none; else compare. Blank when they agree, else why not."""
+def agree(deployment: str, bits: Bits, *, worker: str) -> str:
+    """Pin fingerprint and golden bits of a deployment that has none; else compare. Blank when they agree, else why not."""
     with transaction.atomic():
         row = Deployment.objects.select_for_update().get(pk=deployment)
         if not row.fingerprint:
-            row.fingerprint = fingerprint
-            row.save(update_fields=["fingerprint"])
-            facts = {"fingerprint": fingerprint}
+            row.fingerprint, row.golden = bits.fingerprint, bits.golden
+            row.save(update_fields=["fingerprint", "golden"])
+            facts = {"fingerprint": bits.fingerprint, "golden": bits.golden}
             for laboratory in _laboratories(deployment):
                 audit.record(actor=process(worker), action="deployment.pinned", obj=row, organisation_id=laboratory, facts=facts)
-    if row.fingerprint == fingerprint:
-        return ""
+    if row.fingerprint != bits.fingerprint:
+        return _differs(deployment, "fingerprint", row.fingerprint, bits.fingerprint)
+    if row.golden != bits.golden:
+        return _differs(deployment, "golden bits", row.golden, bits.golden)
+    return ""
+
+
+def _differs(deployment: str, what: str, pinned: str, here: str) -> str:
     return (
-        f"deployment {deployment} is pinned to fingerprint {row.fingerprint[:12]}… and this machine gives {fingerprint[:12]}…:"
+        f"deployment {deployment} is pinned to {what} {_short(pinned)} and this machine gives {_short(here)}:"
         " its results would not be comparable"
     )
+
+
+def _short(digest: str) -> str:
+    return f"{digest[:12]}…" if digest else "none"
 
 
 def _row(name: str) -> Deployment:
@@ -77,8 +87,8 @@ def _row(name: str) -> Deployment:
 
 def _load(crew: Crew, rows: Sequence[Deployment]) -> None:
     for row in rows:
-        fingerprint = crew.host.load(row.name, files.weights(row.model_version), row.pin)
-        refusal = agree(row.name, fingerprint, worker=crew.lease.name)
+        bits = crew.host.load(row.name, files.weights(row.model_version), row.pin)
+        refusal = agree(row.name, bits, worker=crew.lease.name)
         if refusal:
             crew.refused[row.name] = refusal
             crew.host.unload(row.name)

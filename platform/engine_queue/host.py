@@ -25,6 +25,14 @@ ITEM_FAULTS = (RequestRefused, RowFailed)  # of one item; every other error is t
 STOP_SECONDS = 2.0
 
 
+@dataclass(frozen=True)
+class Bits:
+    """What a loaded deployment says of the bits it computes."""
+
+    fingerprint: str  # of the settings that decide them
+    golden: str  # digest of the self-test's bits themselves; blank where the deployment runs none
+
+
 @dataclass
 class Flight:
     """One job in the engine. Equal requests within it are computed once; a test of arrival ends it exactly once."""
@@ -88,8 +96,8 @@ class Host:
         self._loops: dict[str, EngineLoop] = {}
         self._flights: dict[int, Flight] = {}
 
-    def load(self, deployment: str, folder: Path, pin: Mapping[str, Any]) -> str:
-        """Start an engine; its fingerprint. Raises `WorkerRefused`, with one clear line."""
+    def load(self, deployment: str, folder: Path, pin: Mapping[str, Any]) -> Bits:
+        """Start an engine; what it computes here. Raises `WorkerRefused`, with one clear line."""
         try:
             config = EngineConfig(**pin)
             loaded = engine.load(folder, config=config)
@@ -98,7 +106,7 @@ class Host:
         loop = EngineLoop(loaded)
         loop.start()
         self._loops[deployment] = loop
-        return loaded.fingerprint
+        return Bits(loaded.fingerprint, loaded.golden)
 
     def unload(self, deployment: str) -> None:
         """Stop an engine that may not serve."""

@@ -34,6 +34,7 @@ class Deployment(models.Model):
     precision = models.CharField(max_length=20)
     pin = models.JSONField()  # what `engine.load` is asked for
     fingerprint = models.CharField(max_length=64, blank=True)  # as the first worker that loaded it reported
+    golden = models.CharField(max_length=64, blank=True)  # digest of the self-test's bits, pinned with it
     created_at = models.DateTimeField()
 
     def __str__(self) -> str:

@@ -69,13 +69,27 @@ def test_a_machine_that_gives_other_bits_refuses_the_deployment(workers: Crowd) 
     assert Worker.objects.get().deployments == []
 
 
-def test_the_first_worker_pins_the_fingerprint_and_says_who_did(workers: Crowd) -> None:
+def test_a_machine_of_the_same_settings_that_computes_other_bits_refuses_the_deployment(workers: Crowd) -> None:
+    make_test_version()
+    first = workers.start(*engine_worker("--deployment", DEPLOYMENT))
+    workers.until(lambda: Worker.objects.filter(deployments=[DEPLOYMENT]).exists(), 60, "the first load")
+    first.kill()
+    first.wait(10)
+    golden = Deployment.objects.get().golden
+    Deployment.objects.update(golden="0" * 64)
+    line = refused(workers, *engine_worker("--deployment", DEPLOYMENT))
+    assert f"is pinned to golden bits 000000000000… and this machine gives {golden[:12]}…" in line
+
+
+def test_the_first_worker_pins_fingerprint_and_golden_bits_and_says_who_did(workers: Crowd) -> None:
     make_order(variants=5)
     worker = workers.engine_worker()
     workers.until(lambda: Result.objects.exists(), 60, "a result")
-    fingerprint = Deployment.objects.get().fingerprint
-    assert fingerprint == Result.objects.first().fingerprint != ""  # type: ignore[union-attr]
-    assert Event.objects.get(action="deployment.pinned").actor_name == "engine-1"
+    pinned = Deployment.objects.get()
+    assert pinned.fingerprint == Result.objects.first().fingerprint != ""  # type: ignore[union-attr]
+    event = Event.objects.get(action="deployment.pinned")
+    assert (event.actor_name, event.facts["golden"]) == ("engine-1", pinned.golden)
+    assert len(pinned.golden) == 64
     worker.send_signal(signal.SIGINT)
     assert worker.wait(30) == 0, workers.log(worker)
 

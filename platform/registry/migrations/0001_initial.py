@@ -49,6 +49,7 @@ class Migration(migrations.Migration):
                 ('precision', models.CharField(max_length=20)),
                 ('pin', models.JSONField()),
                 ('fingerprint', models.CharField(blank=True, max_length=64)),
+                ('golden', models.CharField(blank=True, max_length=64)),
                 ('created_at', models.DateTimeField()),
                 ('model_version', models.ForeignKey(on_delete=django.db.models.deletion.PROTECT, related_name='deployments', to='registry.modelversion')),
             ],
