@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from supervisor.checkout import Checkout
 from supervisor.child import Child
-from supervisor.errors import ProcessError
+from supervisor.errors import ProcessError, SetupError
 from supervisor.services import RunningServices
 from supervisor.watch import Watched
 
@@ -53,6 +53,8 @@ class Platform:
         child.environment = {**self.environment, **(extra or {})}
         child.show = show
         code = child.run_to_end()
+        if code == SetupError.exit_code:
+            raise SetupError(child.last_lines(1).removeprefix("CommandError: "))
         if code:
             raise ProcessError(f"manage.py {name} failed with {child.exit_status}; the end of {child.log}:\n{child.last_lines()}")
 

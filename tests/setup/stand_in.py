@@ -23,6 +23,9 @@ verb = sys.argv[1]
 if verb == "provision":
     with psycopg.connect(os.environ["DATABASE_OWNER_URL"]) as c:
         c.execute("CREATE TABLE IF NOT EXISTS starts (at timestamptz DEFAULT now())")
+    if os.environ.get("REFUSED"):
+        print("CommandError: something has to be changed first", file=sys.stderr)
+        sys.exit(2)
 elif verb == "seed_demo":
     with psycopg.connect(os.environ["DATABASE_URL"]) as c:
         c.execute("INSERT INTO starts DEFAULT VALUES")

@@ -127,6 +127,13 @@ def test_a_failing_migration_shows_its_last_lines_and_leaves_no_process(up: Up, 
     assert processes_of(checkout) == []
 
 
+def test_what_somebody_has_to_change_is_one_line(up: Up, checkout: Path) -> None:
+    running = up(REFUSED="1")
+    assert running.refused() == 2
+    assert running.lines[-1] == "helicase: something has to be changed first"
+    assert processes_of(checkout) == []
+
+
 @pytest.mark.parametrize(
     ("variable", "url"),
     [("DATABASE_URL", "postgres://someone:hush@127.0.0.1:1/db"), ("REDIS_URL", "redis://:hush@127.0.0.1:1/0"), ("PORT", "many")],
