@@ -1,4 +1,4 @@
-"""Cancel an order from its page: a reason and a confirmation, on the version the person has seen."""
+"""Cancel an order from its page: a reason and a confirmation, on the order as the person has seen it."""
 
 from collections.abc import Mapping
 from uuid import UUID
@@ -20,9 +20,9 @@ def cancel(*, actor: Actor, order: Order, data: Mapping[str, str]) -> None:
     """Cancel it, unless the reason or the confirmation is missing or somebody changed the order meanwhile."""
     if not data.get("confirmed"):
         raise NotConfirmed(code="cancel.not-confirmed")
-    version = data.get("version", "")
-    expected = int(version) if version.isdecimal() and len(version) < 10 else 0
-    services.cancel(actor=actor, order=order, reason=data.get("reason", "")[:500], expected_version=expected)
+    seen = data.get("edits", "")
+    expected = int(seen) if seen.isdecimal() and len(seen) < 10 else 0
+    services.cancel(actor=actor, order=order, reason=data.get("reason", "")[:500], expected_edits=expected)
 
 
 def refused(actor: Actor, pk: UUID, data: Mapping[str, str], error: HelicaseError) -> dict[str, object]:

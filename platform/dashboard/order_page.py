@@ -6,12 +6,15 @@ from datetime import datetime
 
 from accounts.roles import Verb
 from audit.models import Event
-from dashboard import stages
+from dashboard import engine_line, stages
+from dashboard.verdicts import exceptions
 from dashboard.wording import FLAGS, counted, duration, duration_range, flag
 from engine_queue.models import Run
 from foundation.actor import Actor
 from orders import selectors
+from orders.estimates import remaining
 from orders.models import Order
+from reports.release import may_see_scores
 from reports.selectors import ResultsPanel, asked, results_panel
 
 # (object, action) → title of a timeline entry; events without a title here are for the audit pages.
@@ -35,7 +38,7 @@ _NEXT = {
 }  # fmt: skip
 
 
-NO_ESTIMATE = "no estimate yet: this engine has scored nothing in the last 24 hours"
+NO_ESTIMATE = "time not measured yet: this engine has scored nothing like it in the last 24 hours"
 LISTED = 50  # records that were not accepted, shown on the page
 
 
@@ -49,11 +52,40 @@ class Entry:
     colour: str = ""
 
 
-def timeline(order: Order) -> list[Entry]:
+def live(actor: Actor, order: Order) -> dict[str, object]:
+    """What the live part shows: stage, counts, flags, time to go, all of one reading of the order."""
+    return {
+        "order": order,
+        "token": token(order),
+        "place": engine_line.place(actor, order),
+        "flags": flags(order),
+        "to_go": remaining_words(order) if order.state in ("accepted", "in_analysis") else "",
+    }
+
+
+def whole(actor: Actor, order: Order, parameters: Mapping[str, str]) -> dict[str, object]:
+    """The live part and everything around it."""
+    part = live(actor, order)
+    panel = results(actor, order, parameters)
+    rejected = rejected_inputs(order)
+    listed = exceptions(order.intake, LISTED) if rejected else []
+    return part | {
+        "timeline": timeline(order, str(part["to_go"])),
+        "provenance": provenance(actor, order),
+        "panel": panel,
+        "may_see": panel is not None or may_see_scores(actor, order),
+        "may_cancel": may_cancel(actor, order),
+        "rejected": rejected,
+        "exceptions": listed,
+        "more_exceptions": max(0, sum(number for _, number in rejected) - len(listed)),
+    }
+
+
+def timeline(order: Order, to_go: str) -> list[Entry]:
     """What happened, from audit events, and what comes next."""
     told = [entry for event in selectors.timeline(order) if (entry := _entry(event, order))]
     upcoming = _NEXT.get(order.state)
-    return [*told, Entry(upcoming, None, _upcoming(order), "next")] if upcoming else told
+    return [*told, Entry(upcoming, None, _upcoming(order, to_go), "next")] if upcoming else told
 
 
 def _entry(event: Event, order: Order) -> Entry | None:
@@ -79,7 +111,7 @@ def _detail(event: Event, order: Order) -> str:
         case "orders.order", "order.attention":
             return flag(event.reason)
         case "orders.order", "state.cancelled" | "state.rejected":
-            return f"{event.reason}, by {event.actor_name}"
+            return f"{order.cancelled_reason or flag(event.reason)}, by {event.actor_name}"
     return "" if event.actor_id is None else f"by {event.actor_name}"
 
 
@@ -95,15 +127,15 @@ def _scored_in(order: Order) -> str:
     return f" in {duration((order.scored_at - order.started_at).total_seconds())}"
 
 
-def _upcoming(order: Order) -> str:
+def _upcoming(order: Order, to_go: str) -> str:
     if order.state == "accepted":
-        return remaining_words(order)
+        return to_go
     return "a reviewer looks at the scores" if order.state == "awaiting_review" else ""
 
 
 def remaining_words(order: Order) -> str:
     """Time to the last score as a range, or that nobody knows."""
-    found = selectors.remaining(order)
+    found = remaining(order)
     if found is not None:
         return f"about {duration_range(*found)}" + (" once it starts" if order.state == "accepted" else " to go")
     seconds = stages.own_pace(order)
@@ -182,8 +214,3 @@ def may_cancel(actor: Actor, order: Order) -> bool:
 def rejected_inputs(order: Order) -> list[tuple[str, int]]:
     """Outcomes of the intake other than accepted, with their numbers."""
     return [(key.replace("_", " "), number) for key, number in order.intake.counts.items() if number and key != "accepted"]
-
-
-def unlisted(order: Order, listed: int) -> int:
-    """Records that were not accepted, beyond those listed."""
-    return max(0, sum(number for _, number in rejected_inputs(order)) - listed)

@@ -19,6 +19,7 @@ _REASONS = {reason.value: reason.words for reason in Reason}
 FLAGS = {
     "identity.mismatch": "Identity check: this record number is known with another name, birth date or sex. "
     "Nothing is scored until a person settles it.",
+    "order.conflict": "This order number already stands for another order. Nothing is scored until a person settles which counts.",
     "stat.reason-missing": "STAT without a reason. Ask the requester for one.",
     "result.item-failed": "At least one item could not be scored; the results name it and say why.",
 }

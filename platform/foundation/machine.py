@@ -44,22 +44,3 @@ class Machine:
             CREATE TRIGGER {name} BEFORE INSERT OR UPDATE ON {self.table} FOR EACH ROW EXECUTE FUNCTION {name}();
         """
         return forward, f"DROP TRIGGER {name} ON {self.table}; DROP FUNCTION {name}();"
-
-
-def insert_only(table: str) -> tuple[str, str]:
-    """SQL that leaves a table open for INSERT and SELECT only, for its owner too, and the SQL that undoes it."""
-    name = f"{table}_insert_only"
-    forward = f"""
-        CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$
-        BEGIN
-            RAISE EXCEPTION '{table} is insert-only' USING ERRCODE = 'insufficient_privilege';
-        END $$;
-        CREATE TRIGGER {name}_rows BEFORE UPDATE OR DELETE ON {table} FOR EACH ROW EXECUTE FUNCTION {name}();
-        CREATE TRIGGER {name}_truncate BEFORE TRUNCATE ON {table} FOR EACH STATEMENT EXECUTE FUNCTION {name}();
-        REVOKE UPDATE, DELETE, TRUNCATE ON {table} FROM helicase_app;
-    """
-    reverse = f"""
-        DROP TRIGGER {name}_rows ON {table}; DROP TRIGGER {name}_truncate ON {table}; DROP FUNCTION {name}();
-        GRANT UPDATE, DELETE ON {table} TO helicase_app;
-    """
-    return forward, reverse

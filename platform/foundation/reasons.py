@@ -147,7 +147,8 @@ class Reason(StrEnum):
     STATE_ILLEGAL_MOVE = "state.illegal-move", "This change of state is not possible from where the object stands."
     STATE_STALE = "state.stale", "Somebody else changed this first. Reload the page and look again."
     ORDER_INVALID = "order.invalid", "Some fields need to be corrected."
-    ORDER_CONFLICT = "order.conflict", "Another order already stands for this upload or number, with other details."
+    ORDER_CONFLICT = "order.conflict", "Order {accession} already stands for this upload or number, with other details."
+    ORDER_CANCELLED = "order.cancelled", "A person cancelled the order; the order says why."
     IDENTITY_MISMATCH = (
         "identity.mismatch",
         "This record number is known with another name, birth date or sex. A person must settle who this is before scoring.",

@@ -5,9 +5,10 @@ from typing import ClassVar
 from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
-from django.contrib.postgres.indexes import GinIndex
+from django.contrib.postgres.indexes import GinIndex, OpClass
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Upper
 
 from accounts.models import Organisation, User
 from engine_queue.models import Item, ItemSet
@@ -43,6 +44,10 @@ class Patient(models.Model):
 
     class Meta:
         constraints = [models.CheckConstraint(condition=Q(sex__in=Sex.values), name="sex_known")]
+        indexes = [
+            GinIndex(OpClass(Upper("family_name"), name="gin_trgm_ops"), name="family_name_trigram"),
+            GinIndex(OpClass(Upper("given_name"), name="gin_trgm_ops"), name="given_name_trigram"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.family_name}, {self.given_name}"
@@ -62,7 +67,7 @@ class PatientIdentifier(models.Model):
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["organisation", "system", "value"], name="one_patient_per_identifier")]
-        indexes = [GinIndex(fields=["value"], name="identifier_trigram", opclasses=["gin_trgm_ops"])]
+        indexes = [GinIndex(OpClass(Upper("value"), name="gin_trgm_ops"), name="identifier_trigram")]
 
 
 class Specimen(models.Model):
@@ -99,7 +104,7 @@ class Intake(models.Model):
     records = models.PositiveIntegerField(default=0)
     counts = models.JSONField(default=dict)  # outcome → number of record × ALT
     problems = models.JSONField(default=list)  # [{code, line, reason}] of the whole file
-    facts = models.JSONField(default=dict)  # build proof, tokens, estimate
+    facts = models.JSONField(default=dict)  # build proof, codes seen, size
     progress = models.FloatField(default=0)  # share of bytes read
     item_set = models.OneToOneField(ItemSet, on_delete=models.PROTECT, null=True)
     created_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True)
@@ -145,6 +150,7 @@ class IntakeRecord(models.Model):
 
     class Meta:
         indexes = [models.Index(fields=["intake", "outcome", "line"], name="record_of_intake")]
+        constraints = [models.UniqueConstraint(fields=["intake", "line", "alt_index"], name="one_verdict_per_alternate")]
 
 
 class Order(models.Model):
@@ -163,12 +169,16 @@ class Order(models.Model):
     test_version = models.ForeignKey(TestVersion, on_delete=models.PROTECT)
     intake = models.OneToOneField(Intake, on_delete=models.PROTECT)
     priority = models.CharField(max_length=10, choices=Priority.choices)
+    rank = models.PositiveSmallIntegerField()  # of the priority, for sorting: 0 STAT … 3 routine
     stat_reason = models.CharField(max_length=300, blank=True)
     indication = models.CharField(max_length=300, blank=True)
     state = models.CharField(max_length=24, default="submitted")
-    version = models.PositiveIntegerField(default=1)
+    version = models.PositiveIntegerField(default=1)  # of everything, results included: what pages follow
+    edits = models.PositiveIntegerField(default=1)  # what people changed: a stale page cannot overwrite it
     hold_reason = models.CharField(max_length=60, blank=True)
     attention = models.CharField(max_length=60, blank=True)  # reason code; blank: nothing needs a person
+    conflicts_with = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="+")  # same placer number
+    cancelled_reason = models.CharField(max_length=500, blank=True)  # a person's words; the event holds a code
     items_total = models.PositiveIntegerField()
     items_done = models.PositiveIntegerField(default=0)  # equals the results committed at this version
     placed_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")
@@ -190,7 +200,7 @@ class Order(models.Model):
         constraints = [
             models.UniqueConstraint(
                 fields=["ordering_organisation", "placer_system", "placer_number"],
-                condition=~Q(placer_number=""),
+                condition=~Q(placer_number="") & Q(conflicts_with=None),
                 name="one_order_per_placer_number",
             ),
             models.CheckConstraint(condition=Q(priority__in=Priority.values), name="priority_known"),
@@ -201,7 +211,9 @@ class Order(models.Model):
         ]
         indexes = [
             models.Index(
-                fields=["performing_laboratory", "priority", "report_due"], condition=Q(ended_at=None), name="order_worklist"
+                fields=["performing_laboratory", "rank", "report_due", "placed_at"],
+                condition=Q(ended_at=None),
+                name="order_worklist",
             ),
             models.Index(fields=["ordering_organisation", "-placed_at"], name="order_of_requester"),
         ]

@@ -6,7 +6,7 @@ import secrets
 from dataclasses import asdict
 from datetime import timedelta
 
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from accounts.roles import Verb
 from accounts.services import require
@@ -15,7 +15,7 @@ from engine_queue import cancelling, cutting, tickets
 from engine_queue.models import Run, RunKind
 from foundation import clock
 from foundation.actor import Actor
-from foundation.errors import Refused
+from foundation.errors import Refused, Stale
 from foundation.reasons import Reason
 from orders import hints
 from orders.accession import next_accession
@@ -32,18 +32,27 @@ def place(*, actor: Actor, request: OrderRequest) -> Order:
     """Turn a ready intake into an order, its run, its first jobs and its events: all or nothing.
 
     Asking twice for the same thing gives the same order. Raises `NotPermitted`, `InvalidOrder` (field by field) or
-    `OrderConflict`. A STAT order without a reason is still STAT, and flagged; an identity that does not match is
-    parked before anything is scored.
+    `OrderConflict`. A STAT order without a reason is still STAT, and flagged; an identity that does not match, and a
+    STAT order under a number that stands for another one, are parked before anything is scored.
     """
     require(actor, Verb.PLACE, request.ordering_organisation_id)
+    try:
+        return _place(actor, request)
+    except IntegrityError:  # somebody placed the same number or the same new patient at the same moment: look again
+        return _place(actor, request)
+
+
+def _place(actor: Actor, request: OrderRequest) -> Order:
     with transaction.atomic():
         intake = _intake(actor, request)
         digest = content_hash(request, intake)
-        existing = _existing(request, intake, digest)
-        if existing is not None:
+        existing = _existing(request, intake)
+        if existing is not None and existing.content_hash == digest:
             return existing
+        if existing is not None and (existing.intake_id == intake.pk or request.priority != Priority.STAT):
+            raise OrderConflict(Reason.ORDER_CONFLICT.say(accession=existing.accession), code=str(Reason.ORDER_CONFLICT))
         validate(request, actor=actor, intake=intake)
-        order, settled = _create(actor, request, intake, digest)
+        order, settled = _create(actor, request, intake, digest, conflicts_with=existing)
         if settled:
             accept(order=order, actor=actor)
         hints.changed(order)
@@ -88,24 +97,23 @@ def accept(*, order: Order, actor: Actor) -> Run:
     return run
 
 
-def cancel(*, actor: Actor, order: Order, reason: str, expected_version: int) -> None:
-    """Cancel an order that has not been reported; queued and running work stops. A reason is required."""
+def cancel(*, actor: Actor, order: Order, reason: str, expected_edits: int) -> None:
+    """Cancel an order that has not been reported; queued and running work stops. A reason is required.
+
+    `expected_edits` is what the person saw: results that came in meanwhile do not matter, another person's change does.
+    """
     require(actor, Verb.CANCEL, order.ordering_organisation_id, order.performing_laboratory_id)
     if not reason.strip():
         raise InvalidOrder({"reason": ["Say why the order is cancelled."]})
+    said = str(Reason.ORDER_CANCELLED)
     with transaction.atomic():
         locked = Order.objects.select_for_update().get(pk=order.pk)
-        audit.transition(
-            ORDER,
-            locked,
-            to="cancelled",
-            actor=actor,
-            reason=reason.strip(),
-            expected_version=expected_version,
-            ended_at=clock.now(),
-        )
+        if locked.edits != expected_edits:
+            raise Stale(code="state.stale")
+        changes = {"ended_at": clock.now(), "cancelled_reason": reason.strip()[:500], "edits": locked.edits + 1}
+        audit.transition(ORDER, locked, to="cancelled", actor=actor, reason=said, **changes)
         for run in Run.objects.filter(order_id=order.pk).exclude(state__in=["scored", "cancelled"]).order_by("created_at"):
-            cancelling.cancel_run(run, actor=actor, reason=reason.strip())
+            cancelling.cancel_run(run, actor=actor, reason=said)
         hints.changed(locked)
 
 
@@ -134,27 +142,24 @@ def _intake(actor: Actor, request: OrderRequest) -> Intake:
     return intake
 
 
-def _existing(request: OrderRequest, intake: Intake, digest: str) -> Order | None:
+def _existing(request: OrderRequest, intake: Intake) -> Order | None:
     same = Order.objects.filter(intake=intake).first()
     if same is None and request.placer_number:
         same = Order.objects.filter(
             ordering_organisation_id=request.ordering_organisation_id,
             placer_system=request.placer_system,
             placer_number=request.placer_number,
+            conflicts_with=None,
         ).first()
-    if same is not None and same.content_hash != digest:
-        raise OrderConflict(
-            f"Order {same.accession} already stands for this upload or number, with other details.", code="order.conflict"
-        )
     return same
 
 
-def _create(actor: Actor, request: OrderRequest, intake: Intake, digest: str) -> tuple[Order, bool]:
-    now, organisation_id = clock.now(), request.ordering_organisation_id
-    patient, settled = identify(request.patient, organisation_id=organisation_id)
-    attention = "" if settled else str(Reason.IDENTITY_MISMATCH)
-    if request.priority == Priority.STAT and not request.stat_reason.strip():
-        attention = attention or str(Reason.STAT_REASON_MISSING)
+def _create(
+    actor: Actor, request: OrderRequest, intake: Intake, digest: str, *, conflicts_with: Order | None
+) -> tuple[Order, bool]:
+    organisation_id = request.ordering_organisation_id
+    patient, known = identify(request.patient, organisation_id=organisation_id)
+    attention = _attention(request, known, conflicts_with)
     order = Order.objects.create(
         accession=next_accession(),
         ordering_organisation_id=organisation_id,
@@ -162,18 +167,20 @@ def _create(actor: Actor, request: OrderRequest, intake: Intake, digest: str) ->
         placer_system=request.placer_system,
         placer_number=request.placer_number,
         content_hash=digest,
+        conflicts_with=conflicts_with,
         patient=patient,
         stated_mrn=request.patient.mrn.strip(),
         specimen=_specimen(request.specimen, patient),
         test_version=intake.test_version,
         intake=intake,
         priority=request.priority,
+        rank=PRIORITY_RANK[request.priority],
         stat_reason=request.stat_reason.strip(),
         indication=request.indication.strip(),
         attention=attention,
         items_total=intake.counts["accepted"],
         placed_by_id=actor.id,
-        placed_at=now,
+        placed_at=clock.now(),
     )
     audit.record(
         actor=actor,
@@ -182,7 +189,16 @@ def _create(actor: Actor, request: OrderRequest, intake: Intake, digest: str) ->
         organisation_id=order.performing_laboratory_id,
         facts={"priority": order.priority, "items": order.items_total, "intake": str(intake.pk), "attention": attention},
     )
-    return order, settled
+    return order, known and conflicts_with is None
+
+
+def _attention(request: OrderRequest, known: bool, conflicts_with: Order | None) -> str:
+    if not known:
+        return str(Reason.IDENTITY_MISMATCH)
+    if conflicts_with is not None:
+        return str(Reason.ORDER_CONFLICT)
+    missing = request.priority == Priority.STAT and not request.stat_reason.strip()
+    return str(Reason.STAT_REASON_MISSING) if missing else ""
 
 
 def _specimen(said: SpecimenDetails, patient: Patient) -> Specimen:

@@ -82,7 +82,7 @@ def test_everybody_has_a_worklist_page_and_its_entries_are_those_he_may_use(role
 
 def test_a_stranger_cannot_cancel(order: Order) -> None:
     client = as_role(Role.DIRECTOR, make_laboratory())
-    response = client.post(address("order-cancel", order), {"reason": "no", "confirmed": "yes", "version": order.version})
+    response = client.post(address("order-cancel", order), {"reason": "no", "confirmed": "yes", "edits": order.edits})
     order.refresh_from_db()
     assert response.status_code == 404 and order.state == "accepted"
 

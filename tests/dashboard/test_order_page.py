@@ -30,7 +30,7 @@ def facts(page):
 
 
 def cancel(client, order, **said):
-    data = {"reason": "ordered twice", "confirmed": "yes", "version": order.version, **said}
+    data = {"reason": "ordered twice", "confirmed": "yes", "edits": order.edits, **said}
     return client.post(reverse("order-cancel", args=[order.pk]), {key: value for key, value in data.items() if value is not None})
 
 
@@ -186,7 +186,7 @@ def test_an_order_is_cancelled_with_its_reason(ward):
     ("said", "words"),
     [
         ({"reason": "  "}, "Say why the order is cancelled."), ({"confirmed": None}, "Tick the box"),
-        ({"version": 1}, "Somebody else changed this first"),
+        ({"edits": 0}, "Somebody else changed this first"),
     ],
 )  # fmt: skip
 def test_a_cancellation_without_reason_confirmation_or_fresh_eyes_is_refused(ward, said, words):

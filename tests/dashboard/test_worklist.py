@@ -115,7 +115,7 @@ def test_a_late_order_says_by_how_much(ward):
 def test_a_closed_order_has_no_time_left(ward):
     order = ward.order()
     actor = make_actor(role="director", organisation=ward.laboratory)
-    services.cancel(actor=actor, order=order, reason="twice", expected_version=order.version)
+    services.cancel(actor=actor, order=order, reason="twice", expected_edits=order.edits)
     page = read(ward.analyst(), "worklist", chip="done")
     assert order.accession in page and 'role="timer"' not in page
 

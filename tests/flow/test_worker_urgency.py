@@ -48,7 +48,7 @@ def test_cancelling_an_order_stops_its_running_job(workers: Crowd) -> None:
     workers.until(lambda: run_of(order).state == "running", 60, "running")
     order.refresh_from_db()
     actor = make_actor(role=Role.ACCESSIONER, organisation=order.performing_laboratory)
-    services.cancel(actor=actor, order=order, reason="taken twice", expected_version=order.version)
+    services.cancel(actor=actor, order=order, reason="taken twice", expected_edits=order.edits)
     workers.until(lambda: not Job.objects.exclude(state__in=["cancelled", "succeeded"]).exists(), 30, "cancelling")
     again = make_order(variants=10)
     workers.until(lambda: run_of(again).state == "scored", 60, "the next order")

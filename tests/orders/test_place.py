@@ -11,7 +11,7 @@ from accounts.roles import Role
 from audit.models import Event
 from engine_queue.models import Job, Run
 from foundation import clock
-from foundation.errors import NotPermitted
+from foundation.errors import NotPermitted, Stale
 from orders import services
 from orders.errors import InvalidOrder, OrderConflict
 from orders.models import Order, Patient, PatientIdentifier
@@ -92,6 +92,19 @@ def test_a_placer_number_stands_for_one_order() -> None:
     services.place(actor=actor, request=factories.make_request(intake, **number))  # type: ignore[arg-type]
     with pytest.raises(OrderConflict):
         services.place(actor=actor, request=factories.make_request(other, **number))  # type: ignore[arg-type]
+
+
+def test_a_stat_order_under_a_taken_number_is_parked_and_not_lost() -> None:
+    intake, other = (factories.make_ready_intake() for _ in range(2))
+    other.ordering_organisation = intake.ordering_organisation
+    other.save()
+    actor, number = _actor(intake), {"placer_system": "ward", "placer_number": "55-201"}
+    first = services.place(actor=actor, request=factories.make_request(intake, **number))  # type: ignore[arg-type]
+    urgent = factories.make_request(other, priority="stat", stat_reason="sepsis", **number)
+    parked = services.place(actor=actor, request=urgent)  # type: ignore[arg-type]
+    assert (parked.state, parked.attention, parked.conflicts_with) == ("submitted", "order.conflict", first)
+    assert not Run.objects.filter(order_id=parked.pk).exists()
+    assert services.place(actor=actor, request=urgent) == parked  # type: ignore[arg-type]
 
 
 def test_nothing_stays_behind_when_the_transaction_fails(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -182,12 +195,23 @@ def test_a_known_number_with_another_person_is_parked_and_nothing_is_overwritten
     assert PatientIdentifier.objects.get(value=known.value).patient == first.patient
 
 
+def test_results_that_come_in_do_not_make_a_cancellation_stale_but_a_persons_change_does() -> None:
+    order = factories.make_order()
+    actor = factories.make_actor(role=Role.ANALYST, organisation=order.performing_laboratory)
+    Order.objects.filter(pk=order.pk).update(version=order.version + 3, items_done=4)
+    with pytest.raises(Stale):
+        services.cancel(actor=actor, order=order, reason="no longer needed", expected_edits=order.edits - 1)
+    services.cancel(actor=actor, order=order, reason="no longer needed", expected_edits=order.edits)
+    order.refresh_from_db()
+    assert (order.state, order.cancelled_reason, order.edits) == ("cancelled", "no longer needed", 2)
+
+
 def test_cancelling_needs_a_reason_and_stops_the_jobs() -> None:
     order = factories.make_order()
     actor = factories.make_actor(role=Role.ANALYST, organisation=order.performing_laboratory)
     with pytest.raises(InvalidOrder):
-        services.cancel(actor=actor, order=order, reason=" ", expected_version=order.version)
-    services.cancel(actor=actor, order=order, reason="wrong patient", expected_version=order.version)
+        services.cancel(actor=actor, order=order, reason=" ", expected_edits=order.edits)
+    services.cancel(actor=actor, order=order, reason="wrong patient", expected_edits=order.edits)
     order.refresh_from_db()
     assert (order.state, Run.objects.get().state, Job.objects.get().state) == ("cancelled", "cancelled", "cancelled")
     assert order.ended_at is not None

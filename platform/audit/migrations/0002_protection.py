@@ -2,7 +2,7 @@
 
 from django.db import migrations
 
-from foundation.machine import insert_only
+from foundation.protection import insert_only
 
 
 class Migration(migrations.Migration):

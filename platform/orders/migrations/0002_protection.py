@@ -2,25 +2,15 @@
 
 from django.db import migrations
 
+from foundation.protection import kept, pinned
 from orders.machines import INTAKE, ORDER
 
-IMMUTABLE = """
-    CREATE FUNCTION orders_order_pinned() RETURNS trigger LANGUAGE plpgsql AS $$
-    BEGIN
-        IF OLD.state NOT IN ('draft', 'submitted') AND (
-            OLD.patient_id, OLD.specimen_id, OLD.test_version_id, OLD.intake_id, OLD.ordering_organisation_id,
-            OLD.performing_laboratory_id, OLD.accession, OLD.items_total
-        ) IS DISTINCT FROM (
-            NEW.patient_id, NEW.specimen_id, NEW.test_version_id, NEW.intake_id, NEW.ordering_organisation_id,
-            NEW.performing_laboratory_id, NEW.accession, NEW.items_total
-        ) THEN
-            RAISE EXCEPTION 'an accepted order keeps its patient, specimen, test and inputs' USING ERRCODE = 'check_violation';
-        END IF;
-        RETURN NEW;
-    END $$;
-    CREATE TRIGGER orders_order_pinned BEFORE UPDATE ON orders_order FOR EACH ROW EXECUTE FUNCTION orders_order_pinned();
-"""
-UNDO_IMMUTABLE = "DROP TRIGGER orders_order_pinned ON orders_order; DROP FUNCTION orders_order_pinned();"
+ORDER_PINS = (
+    "patient_id stated_mrn specimen_id test_version_id intake_id ordering_organisation_id performing_laboratory_id accession "
+    "items_total content_hash placer_system placer_number"
+)
+INTAKE_PINS = "test_version_id reference_digest file_id filename sample kind samples records counts problems facts item_set_id"
+ORDERED = "EXISTS (SELECT 1 FROM orders_order WHERE intake_id = OLD.{})"
 
 LINK = """
     ALTER TABLE engine_queue_run ADD CONSTRAINT run_of_order FOREIGN KEY (order_id) REFERENCES orders_order (id)
@@ -34,10 +24,14 @@ UNDO_LINK = """
 
 
 class Migration(migrations.Migration):
-    dependencies = [("orders", "0001_initial"), ("engine_queue", "0002_protection")]
+    dependencies = [("orders", "0001_initial"), ("engine_queue", "0002_protection"), ("registry", "0002_protection")]
     operations = [
         migrations.RunSQL(*ORDER.trigger()),
         migrations.RunSQL(*INTAKE.trigger()),
-        migrations.RunSQL(IMMUTABLE, UNDO_IMMUTABLE),
+        migrations.RunSQL(*pinned("orders_order", ORDER_PINS, when="OLD.state NOT IN ('draft', 'submitted')")),
+        migrations.RunSQL(*pinned("orders_intake", INTAKE_PINS, when=ORDERED.format("id"))),
+        migrations.RunSQL(*kept("orders_intake", when=ORDERED.format("id"))),
+        migrations.RunSQL(*pinned("orders_intakerecord", "intake_id line alt_index outcome ref alt item_id", when=ORDERED.format("intake_id"))),
+        migrations.RunSQL(*kept("orders_intakerecord", when=ORDERED.format("intake_id"))),
         migrations.RunSQL(LINK, UNDO_LINK),
     ]
