@@ -38,7 +38,7 @@ gpu-check: ## the checks that need a GPU
 	@echo "helicase: not built yet, it has its own issue" >&2; exit 1
 
 model-card: development ## measure the bundled model again and rewrite its card
-	@exec $(PYTHON) -m models.training.evaluate
+	@exec $(PYTHON) -m models.training.card
 
 manage: ## a manage.py command beside the running processes: make manage CMD=demo_passwords
 	@exec $(PYTHON) -m supervisor manage $(CMD)
