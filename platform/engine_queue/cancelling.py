@@ -4,10 +4,9 @@ from celery import current_app
 from django.db import transaction
 
 from audit import services as audit
-from engine_queue import tickets
+from engine_queue import moving, tickets
 from engine_queue.machines import RUN
 from engine_queue.models import Job, Run
-from foundation import clock
 from foundation.actor import Actor
 
 
@@ -16,7 +15,8 @@ def cancel_run(run: Run, *, actor: Actor, reason: str) -> None:
     locked = Run.objects.select_for_update().get(pk=run.pk)
     audit.transition(RUN, locked, to="cancelled", actor=actor, reason=reason)
     jobs = list(Job.objects.select_for_update().filter(run=run, state__in=["queued", "running"]).order_by("id"))
-    Job.objects.filter(pk__in=[job.pk for job in jobs if job.state == "queued"]).update(state="cancelled", ended_at=clock.now())
+    for job in [job for job in jobs if job.state == "queued"]:  # as many as are cut ahead of the workers
+        moving.cancel(job, actor=actor, reason=reason)
     running = [job for job in jobs if job.state == "running"]
     Job.objects.filter(pk__in=[job.pk for job in running]).update(cancel_requested=True)
     claimed_by = [job.task_id for job in running if job.task_id]

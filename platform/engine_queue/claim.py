@@ -1,13 +1,12 @@
 """Claim the best job this worker can serve. A ticket is no address: which job it leads to is decided here, by the database."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any, Literal, cast
 
-from django.db import connection, transaction
+from django.db import transaction
 
 from audit import services as audit
-from engine_queue import outcomes, supply, tickets
+from engine_queue import moving, outcomes, supply, tickets
 from engine_queue.machines import RUN
 from engine_queue.models import Item, Job, Run
 from engine_queue.outcomes import Fact
@@ -17,10 +16,9 @@ from foundation.actor import process
 from registry import files
 
 FORMATS = [1]  # of jobs this code understands; others stay queued
-LEASE_SECONDS = 30
 
 _BEST = """
-    SELECT id, deaths FROM engine_queue_job
+    SELECT * FROM engine_queue_job
     WHERE state = 'queued' AND attention = '' AND deployment_name {loaded} AND format = ANY(%(formats)s)
       AND rank <= %(lowest)s AND deaths <= %(deaths)s
     ORDER BY rank, due_at, id FOR UPDATE SKIP LOCKED LIMIT 1
@@ -28,12 +26,6 @@ _BEST = """
 # With `=` the index gives the rows in order; with ANY every queued row is read and sorted (12 ms at 20,000).
 _BEST_OF_ONE = _BEST.format(loaded="= %(first)s")
 _BEST_OF_SEVERAL = _BEST.format(loaded="= ANY(%(loaded)s)")
-_TAKE = """
-    UPDATE engine_queue_job
-    SET state = 'running', attempt = attempt + 1, lease_owner = %(owner)s, task_id = %(task_id)s, started_at = %(now)s,
-        lease_until = clock_timestamp() + make_interval(secs => %(lease)s)
-    WHERE id = %(id)s RETURNING id, run_id, attempt, lease_owner, deployment_name, rank, first, last, deaths
-"""
 _ANY_RANK, _ANY_DEATHS = 32767, 32767
 
 
@@ -48,17 +40,18 @@ def claim(*, loaded: Sequence[str], owner: str, worker: str, task_id: str, stat:
     only run alone; a STAT ticket passes it by, because nothing holds up a STAT.
     """
     with transaction.atomic():
-        found = _best(loaded, stat=stat, deaths=_ANY_DEATHS)
-        if found is not None and found[1] >= ALONE_AFTER and not idle:
+        job = _best(loaded, stat=stat, deaths=_ANY_DEATHS)
+        if job is not None and job.deaths >= ALONE_AFTER and not idle:
             if not stat:
                 raise MustWait
-            found = _best(loaded, stat=True, deaths=ALONE_AFTER - 1)
-        if found is None:
+            job = _best(loaded, stat=True, deaths=ALONE_AFTER - 1)
+        if job is None:
             return None
-        claimed = _take(found[0], owner=owner, worker=worker, task_id=task_id)
-        _record(claimed, task_id)
-        supply.top_up_if_free(claimed.run_id)
-    return claimed
+        moving.take(job, owner=owner, task_id=task_id, actor=process(worker))
+        supply.top_up_if_free(job.run_id)
+    return Claimed(
+        job.pk, job.run_id, job.attempt, owner, job.deployment_name, job.rank, job.first, job.last, job.deaths, worker=worker
+    )
 
 
 def started(claimed: Claimed) -> None:
@@ -95,26 +88,7 @@ def load(claimed: Claimed) -> Work:
     )
 
 
-def _best(loaded: Sequence[str], *, stat: bool, deaths: int) -> tuple[int, int] | None:
+def _best(loaded: Sequence[str], *, stat: bool, deaths: int) -> Job | None:
     values: dict[str, Any] = {"loaded": list(loaded), "first": loaded[0], "formats": FORMATS, "deaths": deaths}
     values["lowest"] = tickets.STAT_RANK if stat else _ANY_RANK
-    with connection.cursor() as cursor:
-        cursor.execute(_BEST_OF_ONE if len(loaded) == 1 else _BEST_OF_SEVERAL, values)
-        row: Any = cursor.fetchone()
-    return (row[0], row[1]) if row else None
-
-
-def _take(job_id: int, *, owner: str, worker: str, task_id: str) -> Claimed:
-    values: dict[str, Any] = {"id": job_id, "owner": owner, "task_id": task_id, "lease": LEASE_SECONDS, "now": clock.now()}
-    with connection.cursor() as cursor:
-        cursor.execute(_TAKE, values)
-        return replace(Claimed(*cursor.fetchone()), worker=worker)
-
-
-def _record(claimed: Claimed, task_id: str) -> None:
-    """Which worker held which attempt: the row keeps only the last one."""
-    job = Job.objects.get(pk=claimed.job_id)
-    audit.record(
-        actor=process(claimed.worker), action="job.claimed", obj=job, organisation_id=job.organisation_id,
-        facts={"run": str(claimed.run_id), "attempt": claimed.attempt, "worker": claimed.owner, "task": task_id},
-    )  # fmt: skip
+    return next(iter(Job.objects.raw(_BEST_OF_ONE if len(loaded) == 1 else _BEST_OF_SEVERAL, values)), None)

@@ -5,11 +5,11 @@ from uuid import UUID
 import structlog
 from django.db import transaction
 
-from engine_queue import outcomes, settling
+from engine_queue import moving, outcomes, settling
 from engine_queue.lease import NameLease
 from engine_queue.models import Job, Run
 from engine_queue.work import ATTENTION_AFTER
-from foundation import clock
+from foundation.actor import process
 from foundation.reasons import Reason
 
 log = structlog.get_logger(__name__)
@@ -25,11 +25,10 @@ def bury(job_id: int, run_id: UUID, *, owner: str, attempt: int, by: str) -> boo
             return False
         log.warning("job.worker_died", job=job_id, attempt=attempt, owner=owner, deaths=job.deaths + 1)
         if job.cancel_requested or run.state == "cancelled":
-            job.state, job.ended_at, job.lease_until = "cancelled", clock.now(), None
-            job.save(update_fields=["state", "ended_at", "lease_until"])
+            moving.cancel(job, actor=process(by), reason=settling.RUN_CANCELLED)
         else:
-            last_chance = job.deaths + 1 < ATTENTION_AFTER
-            settling.give_back(run, job, worker=by, deaths=1, attention="" if last_chance else str(Reason.JOB_WORKER_DIED))
+            attention = str(Reason.JOB_WORKER_DIED) if job.deaths + 1 >= ATTENTION_AFTER else ""
+            settling.give_back(run, job, worker=by, died=True, attention=attention, reason=f"worker {owner} is gone")
     return True
 
 

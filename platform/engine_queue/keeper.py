@@ -9,8 +9,8 @@ import structlog
 from django.db import Error
 
 from engine_queue import lease
-from engine_queue.claim import LEASE_SECONDS
 from engine_queue.lease import NameLease
+from engine_queue.lease_time import LEASE_SECONDS
 from engine_queue.models import Job
 from engine_queue.units import unit
 

@@ -17,8 +17,8 @@ from typing import Any
 
 from django.db import connection, transaction
 
-from engine_queue.claim import LEASE_SECONDS
 from engine_queue.errors import NameTaken, WorkerRefused
+from engine_queue.lease_time import LEASE_SECONDS
 from engine_queue.models import Worker
 from foundation import clock
 

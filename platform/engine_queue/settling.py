@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from django.db import transaction
 
 from audit import services as audit
-from engine_queue import claim, outcomes, supply, tickets
+from engine_queue import claim, moving, outcomes, supply, tickets
 from engine_queue.errors import OutcomeRefused
 from engine_queue.machines import RUN
 from engine_queue.models import Job, Result, Run
@@ -14,6 +14,8 @@ from engine_queue.work import Claimed, ItemScore, Outcome
 from foundation import clock
 from foundation.actor import process
 from foundation.reasons import Reason
+
+RUN_CANCELLED = "its run is cancelled"
 
 
 def settle(outcome: Outcome) -> bool:
@@ -25,11 +27,13 @@ def settle(outcome: Outcome) -> bool:
             return False
         run, job, version = locked
         if run.state == "cancelled" or job.cancel_requested:
-            _end(job, "cancelled")
+            moving.cancel(job, actor=process(outcome.claimed.worker), reason=RUN_CANCELLED)
         elif outcome.kind == "scored":
             _score(run, job, version, outcome, scores)
         else:
-            give_back(run, job, worker=outcome.claimed.worker, attention=outcome.attention, resend=outcome.resend)
+            give_back(
+                run, job, worker=outcome.claimed.worker, reason=outcome.reason, attention=outcome.attention, resend=outcome.resend
+            )
     return True
 
 
@@ -39,16 +43,15 @@ def refuse(outcome: Outcome) -> None:
         locked = _lock(outcome.claimed)
         if locked is not None:
             run, job, _version = locked
-            give_back(run, job, worker=outcome.claimed.worker, attention=str(Reason.JOB_OUTCOME_REFUSED), resend=False)
+            attention = str(Reason.JOB_OUTCOME_REFUSED)
+            give_back(run, job, worker=outcome.claimed.worker, reason="its outcome cannot be written", attention=attention)
 
 
-def give_back(run: Run, job: Job, *, worker: str, deaths: int = 0, attention: str = "", resend: bool = True) -> None:
+def give_back(
+    run: Run, job: Job, *, worker: str, reason: str, died: bool = False, attention: str = "", resend: bool = True
+) -> None:
     """Put a locked running job back into the queue; with `attention`, it stays there until a person has looked."""
-    job.state, job.lease_owner, job.lease_until, job.task_id = "queued", "", None, ""
-    job.ticket_at, job.tickets = None, 0  # the back-off of the sweeper begins anew
-    job.deaths += deaths
-    job.attention = attention
-    job.save(update_fields=["state", "lease_owner", "lease_until", "task_id", "ticket_at", "tickets", "deaths", "attention"])
+    moving.put_back(job, died=died, attention=attention, actor=process(worker), reason=reason)
     if attention:
         outcomes.report(Fact("attention", run, job, worker=worker, reason=attention))
     elif resend:
@@ -81,17 +84,12 @@ def _score(run: Run, job: Job, version: int | None, outcome: Outcome, scores: Se
     run.version += 1
     results = Result.objects.bulk_create(_row(run, job, version or run.version, outcome, score) for score in scores)
     run.save(update_fields=["items_done", "version"])
-    _end(job, "succeeded")
+    moving.succeed(job)
     outcomes.report(Fact("results", run, job, results, worker=worker))
     if run.items_done == run.items_total:
         close(run, worker=worker)
     else:
         supply.top_up(run)
-
-
-def _end(job: Job, state: str) -> None:
-    job.state, job.ended_at, job.lease_until = state, clock.now(), None
-    job.save(update_fields=["state", "ended_at", "lease_until"])
 
 
 def _row(run: Run, job: Job, version: int, outcome: Outcome, score: ItemScore) -> Result:

@@ -15,7 +15,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from redis.exceptions import RedisError
 
 from engine_queue import claim, deaths, outcomes, settling, supply, tickets
-from engine_queue.claim import LEASE_SECONDS
+from engine_queue.lease_time import LEASE_SECONDS
 from engine_queue.models import Job, Result, Run, Sweep
 from engine_queue.units import AWAY
 from foundation import clock

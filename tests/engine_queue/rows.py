@@ -50,6 +50,12 @@ def make_run(
     return run
 
 
+def make_job(run: Run, **columns: object) -> Job:
+    """A job of a run that was not cut, with columns as they can only be born."""
+    usual = {"deployment_name": run.deployment_id, "organisation_id": run.organisation_id, "rank": run.rank, "due_at": run.due_at}
+    return Job.objects.create(run=run, first=0, last=run.items_total - 1, created_at=clock.now(), **{**usual, **columns})
+
+
 def take(
     *, owner: str = "worker/1", stat: bool = False, idle: bool = True, loaded: Sequence[str] = (DEPLOYMENT,), task: str = "task"
 ) -> Claimed | None:

@@ -10,10 +10,12 @@ from django.db import connection, transaction
 from audit.models import Event
 from engine_queue import claim, cutting, outcomes
 from engine_queue.claim import MustWait
+from engine_queue.lease_time import LEASE_SECONDS
 from engine_queue.models import Job, Run
 from foundation import clock
-from tests.engine_queue.rows import in_thread_of_its_own, job_of, make_run, take, taken
+from tests.engine_queue.rows import in_thread_of_its_own, job_of, make_job, make_run, take, taken
 from tests.engine_queue.workers import DEPLOYMENT
+from tests.factories import make_test_version
 
 
 @pytest.mark.django_db
@@ -34,8 +36,10 @@ def test_with_5000_routine_jobs_queued_one_asap_and_one_promoted_start_next() ->
 
 @pytest.mark.django_db
 def test_a_worker_of_several_deployments_takes_the_best_of_all() -> None:
-    other, first = make_run(items=1), make_run(items=1, rank=1)
-    other.jobs.update(deployment_name="other")
+    other, first = (
+        make_run(items=1, test=make_test_version(deployment="other")),
+        make_run(items=1, rank=1, test=make_test_version()),
+    )
     assert [taken(loaded=(DEPLOYMENT, "other")).run_id for _ in range(2)] == [first.pk, other.pk]
 
 
@@ -56,8 +60,8 @@ def test_a_stat_ticket_claims_stat_only() -> None:
 @pytest.mark.django_db
 @pytest.mark.parametrize("change", [{"format": 99}, {"attention": "job.worker-died"}, {"deployment_name": "other"}])
 def test_it_leaves_alone_what_it_may_not_or_cannot_serve(change: dict[str, object]) -> None:
-    run = make_run(items=1)
-    run.jobs.update(**change)
+    run = make_run(items=1, jobs=0)
+    make_job(run, **change)
     assert take() is None
     assert run.jobs.get().state == "queued"
 
@@ -71,7 +75,7 @@ def test_a_claim_notes_attempt_owner_ticket_and_lease_and_leaves_an_event() -> N
         cursor.execute("SELECT extract(epoch FROM lease_until - clock_timestamp()) FROM engine_queue_job WHERE id = %s", [job.pk])
         (left,) = cursor.fetchone()
     assert (job.state, job.attempt, job.lease_owner, job.task_id) == ("running", 1, "engine-7/abc", "task")
-    assert claim.LEASE_SECONDS - 5 < left <= claim.LEASE_SECONDS
+    assert LEASE_SECONDS - 5 < left <= LEASE_SECONDS
     assert Event.objects.get(action="job.claimed", object_id=str(job.pk)).facts["attempt"] == 1
 
 

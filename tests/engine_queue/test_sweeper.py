@@ -175,9 +175,7 @@ def test_a_run_that_nobody_closed_is_closed_and_counted_as_a_bug(monkeypatch: py
 
 
 def test_a_run_that_nobody_cut_further_is_cut(time: Time) -> None:
-    run = make_run(items=50, jobs=1)
-    Job.objects.all().delete()
-    Run.objects.update(items_cut=0)
+    run = make_run(items=50, jobs=0)
     assert sweeper.sweep().repaired == 1
     assert run.jobs.filter(state="queued").count() == 2
 
