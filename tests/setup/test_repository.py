@@ -10,7 +10,6 @@ import pytest
 
 from tests.services import ROOT
 
-TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 LOCKS = ["requirements.lock", "requirements-dev.lock"]
 
 
@@ -36,13 +35,6 @@ def test_the_standard_librarys_platform_is_not_hidden(path: str) -> None:
     assert outcome.stdout.strip() == platform.python_version()
 
 
-@pytest.mark.parametrize("page", ["README.md", "docs/operations.md"])
-def test_every_make_command_of_the_documentation_exists(page: str) -> None:
-    named = set(re.findall(r"\bmake ([a-z][a-z-]*)\b(?=[ `\n]|$)", "\n".join(_code((ROOT / page).read_text()))))
-    assert named
-    assert named <= TARGETS
-
-
 def test_the_readme_shows_the_two_commands_alone_on_a_line() -> None:
     lines = [line.strip() for line in (ROOT / "README.md").read_text().splitlines()]
     assert {"make up", "make test"} <= set(lines)
@@ -61,8 +53,3 @@ def test_ci_runs_lint_and_then_the_tests() -> None:
     script = (ROOT / ".ci" / "run").read_text()
     assert script.index("make lint") < script.index("exec make test")
     assert os.access(ROOT / ".ci" / "run", os.X_OK)
-
-
-def _code(markdown: str) -> list[str]:
-    """Fenced blocks and inline code."""
-    return re.findall(r"```.*?```|`[^`\n]+`", markdown, re.DOTALL)
