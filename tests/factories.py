@@ -102,13 +102,8 @@ def make_ready_intake(
     """An intake as a finished check leaves it: single-nucleotide variants at successive positions of the reference."""
     test = test_version or make_test_version()
     hospital = organisation or test.definition.laboratory
-    stored = storage.put(
-        chunks=[f"made for a test {next(_numbers)}".encode()],
-        organisation_id=hospital.pk,
-        kind="upload",
-        name="test.vcf",
-        limit=10_000,
-    )
+    written = storage.write(chunks=[f"made for a test {next(_numbers)}".encode()], limit=10_000)
+    stored = storage.record(written=written, organisation_id=hospital.pk, kind="upload", name="test.vcf")
     intake = Intake.objects.create(
         ordering_organisation=hospital,
         performing_laboratory_id=test.definition.laboratory_id,

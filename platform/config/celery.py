@@ -31,5 +31,6 @@ app.conf.beat_schedule = {
     "dispatch the outbox": _every(2.0, "outbox.dispatch"),
     "sweep the engine queue": _every(5.0, "engine_queue.sweep"),
     "recover interrupted checks": _every(15.0, "orders.recover_intakes"),
+    "sweep orphaned files": _every(3600.0, "storage.sweep_orphans"),
 }
 app.autodiscover_tasks()

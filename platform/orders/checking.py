@@ -13,6 +13,8 @@ from audit import services as audit
 from engine_queue.models import ItemSet
 from foundation import clock
 from foundation.actor import process
+from foundation.errors import Stale
+from foundation.reasons import Reason
 from orders import intake as checker
 from orders import staging, uploads
 from orders.machines import INTAKE
@@ -25,15 +27,29 @@ log = structlog.get_logger(__name__)
 
 BATCH = 2_000  # verdicts staged at a time
 STALLED = timedelta(minutes=2)  # without progress: the checking worker is gone
+MOST_TRIES = 3
 ACTOR = process("intake check")
 LIMITS = checker.Limits()
 
 
 def check_intake(pk: UUID) -> None:
-    """Check one waiting upload to its verdict. Does nothing when it is not waiting (a message came twice)."""
+    """Check one waiting upload to its verdict. Does nothing when it is not waiting (a message came twice).
+
+    A file whose check has died three times is refused with words instead of taking a worker with it for ever.
+    """
     intake = _take(pk)
     if intake is None:
         return
+    if intake.tries > MOST_TRIES:
+        _give_up(intake)
+        return
+    try:
+        _check(intake)
+    except (staging.Superseded, Stale):
+        log.warning("intake.superseded", intake=str(pk))
+
+
+def _check(intake: Intake) -> None:
     path = path_of(intake.file.sha256)
     check = checker.check(
         path,
@@ -50,6 +66,19 @@ def check_intake(pk: UUID) -> None:
     for batch in _batches(first, verdicts):
         stage.write(batch)
     _settle(intake, check.summary, stage.items)
+
+
+def _give_up(intake: Intake) -> None:
+    failed = {
+        "code": str(Reason.INTAKE_CHECK_FAILED),
+        "line": None,
+        "reason": Reason.INTAKE_CHECK_FAILED.words,
+        "fatal": True,
+        "lines": 1,
+    }
+    staging.clear(intake)
+    with transaction.atomic():
+        audit.transition(INTAKE, intake, to="refused", actor=ACTOR, checked_at=clock.now(), progress=1, problems=[failed])
 
 
 def recover() -> int:
@@ -70,7 +99,7 @@ def _take(pk: UUID) -> Intake | None:
         )
         intake = rows.filter(pk=pk, state="waiting").first()
         if intake is not None:
-            audit.transition(INTAKE, intake, to="checking", actor=ACTOR, claimed_at=clock.now(), progress=0)
+            audit.transition(INTAKE, intake, to="checking", actor=ACTOR, claimed_at=clock.now(), progress=0, tries=intake.tries + 1)
     return intake
 
 

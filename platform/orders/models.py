@@ -110,6 +110,7 @@ class Intake(models.Model):
     created_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True)
     created_at = models.DateTimeField()
     checked_at = models.DateTimeField(null=True)
+    tries = models.PositiveSmallIntegerField(default=0)  # checks begun; after three that died a person must look at the file
     claimed_at = models.DateTimeField(null=True)  # when a platform worker last took it up
 
     objects = ScopedManager()

@@ -3,21 +3,22 @@
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.db.models import Case, Count, Q, QuerySet, SmallIntegerField, Value, When
-from django.http import Http404
+from django.db.models import Count, Q, QuerySet
 
 from accounts.models import Organisation
 from accounts.roles import Verb
 from audit.models import Event
 from foundation import clock
 from foundation.actor import Actor
-from orders.estimates import Estimate, estimate, remaining
-from orders.models import Intake, IntakeRecord, Order
+from foundation.errors import NotFound
+from orders.models import Intake, IntakeRecord, Order, Patient, PatientIdentifier
 from registry.models import TestVersion
 from registry.priority import PRIORITY_RANK, Priority
 
 PAGE = 50
+CLOSED = 1000  # closed orders counted and listed, the newest; older ones are found by searching
 SEARCH_MINIMUM = 2  # characters
+SEARCH_WITHIN = 3  # characters from which a text is looked for within a value: shorter ones have no trigram to look up
 
 
 def offered_tests(actor: Actor) -> list[TestVersion]:
@@ -36,13 +37,13 @@ def ordering_organisations(actor: Actor) -> list[Organisation]:
 
 
 def intake_for(actor: Actor, pk: UUID) -> Intake:
-    """An upload this actor may see, or 404."""
+    """An upload this actor may see. Raises `NotFound`: to a stranger it does not exist."""
     rows = Intake.objects.for_actor(actor).select_related(
-        "test_version__definition", "test_version__reference", "test_version__deployment"
+        "test_version__definition", "test_version__reference", "test_version__deployment", "file"
     )
     found: Intake | None = rows.filter(pk=pk).first()
     if found is None:
-        raise Http404
+        raise NotFound
     return found
 
 
@@ -52,11 +53,27 @@ def intake_preview(intake: Intake, *, limit: int = 20) -> list[IntakeRecord]:
 
 
 def order_for(actor: Actor, pk: UUID) -> Order:
-    """An order this actor may see, or 404 (to a stranger it does not exist)."""
-    found: Order | None = _orders(actor).filter(pk=pk).first()
+    """An order this actor may see, with all that its page shows. Raises `NotFound`: to a stranger it does not exist."""
+    rows = _in_reach(actor).select_related(
+        "patient__organisation",
+        "specimen",
+        "test_version__definition",
+        "test_version__reference",
+        "test_version__deployment__model_version",
+        "ordering_organisation",
+        "performing_laboratory",
+        "intake__file",
+        "placed_by",
+    )
+    found: Order | None = rows.prefetch_related("patient__identifiers").filter(pk=pk).first()
     if found is None:
-        raise Http404
+        raise NotFound
     return found
+
+
+def may_follow(actor: Actor, pk: UUID) -> bool:
+    """Whether this actor may see the order, without reading it."""
+    return _in_reach(actor).filter(pk=pk).exists()
 
 
 def timeline(order: Order) -> list[Event]:
@@ -72,11 +89,12 @@ class Chip:
     key: str
     label: str
     count: int
+    more: bool = False  # there are more than were counted
 
 
 @dataclass(frozen=True)
 class Worklist:
-    """One page of the worklist. STAT orders stand apart and are never paged away."""
+    """One page of the worklist. Open STAT orders stand apart: all of them, whatever is filtered, searched or paged."""
 
     stat: list[Order]
     rows: list[Order]
@@ -85,17 +103,16 @@ class Worklist:
     search: str
     page: int
     pages: int
-    matching: int
+    matching: int  # orders on all pages
+    stat_matching: int  # STAT orders that the filter and the search would find too
 
 
 LABELS = {
     "open": "All open",
     "mine": "Mine",
-    "unassigned": "Unassigned",
     "running": "Running",
     "review": "Awaiting review",
     "late": "Late",
-    "hold": "On hold",
     "attention": "Needs attention",
     "done": "Closed",
 }
@@ -104,62 +121,82 @@ LABELS = {
 def worklist(actor: Actor, *, chip: str = "open", search: str = "", page: int = 1) -> Worklist:
     """The orders in reach: STAT first and whole, the others paged, by priority and due time."""
     chip = chip if chip in LABELS else "open"
-    everything = _search(_orders(actor), search)
-    counts = everything.aggregate(**{key: Count("pk", filter=_condition(key, actor), distinct=True) for key in LABELS})
-    matching = everything.filter(_condition(chip, actor))
-    stat = matching.filter(priority=Priority.STAT, ended_at=None).order_by("report_due", "placed_at")
-    rest = matching.exclude(priority=Priority.STAT, ended_at=None).alias(rank=_rank())
-    rest = rest.order_by("-ended_at") if chip == "done" else rest.order_by("rank", "report_due", "placed_at")
-    total = rest.count()
-    pages = max(1, -(-total // PAGE))
+    reach = _in_reach(actor)
+    found = _search(reach, search)
+    counts = _counts(found.filter(ended_at=None), chip, actor)
+    closed = found.filter(ended_at__isnull=False)
+    counts["done"] = closed[: CLOSED + 1].count()
+    matching = min(counts[chip], CLOSED) if chip == "done" else counts[chip] - counts["stat"]
+    pages = max(1, -(-matching // PAGE))
     page = min(max(1, page), pages)
-    chips = [Chip(key, label, counts[key]) for key, label in LABELS.items()]
-    return Worklist(list(stat), list(rest[(page - 1) * PAGE : page * PAGE]), chips, chip, search, page, pages, total)
+    listed = closed.order_by("-ended_at") if chip == "done" else _listed(found, chip, actor)
+    return Worklist(
+        stat=list(_shown(reach.filter(ended_at=None, rank=PRIORITY_RANK[Priority.STAT]).order_by("report_due", "placed_at"))),
+        rows=list(_shown(listed)[(page - 1) * PAGE : page * PAGE]),
+        chips=[Chip(key, label, *_capped(key, counts[key])) for key, label in LABELS.items()],
+        chip=chip,
+        search=search,
+        page=page,
+        pages=pages,
+        matching=matching,
+        stat_matching=counts["stat"],
+    )
 
 
-def _orders(actor: Actor) -> QuerySet[Order]:
+def _in_reach(actor: Actor) -> QuerySet[Order]:
     rows: QuerySet[Order] = Order.objects.for_actor(actor)
-    return rows.select_related(
-        "patient",
-        "specimen",
-        "test_version__definition",
-        "test_version__reference",
-        "test_version__deployment__model_version",
-        "ordering_organisation",
-        "performing_laboratory",
-        "intake",
-        "assignee",
-        "placed_by",
-    ).prefetch_related("patient__identifiers")
+    return rows
+
+
+def _shown(rows: QuerySet[Order]) -> QuerySet[Order]:
+    """What a row of the worklist says; the intake's long columns stay where they are."""
+    related = rows.select_related("patient", "test_version__definition", "intake").prefetch_related("patient__identifiers")
+    return related.defer("intake__problems", "intake__facts", "intake__samples")
+
+
+def _counts(rows: QuerySet[Order], chip: str, actor: Actor) -> dict[str, int]:
+    """How many open orders each chip lists, and under "stat" how many of the chosen chip's are STAT. One pass."""
+    numbers = {key: Count("pk", filter=_condition(key, actor)) for key in LABELS if key not in ("open", "done")}
+    stat = Count("pk", filter=Q(rank=PRIORITY_RANK[Priority.STAT]) & _condition(chip, actor))
+    counted: dict[str, int] = rows.aggregate(open=Count("pk"), stat=stat, **numbers)
+    return counted
+
+
+def _capped(key: str, number: int) -> tuple[int, bool]:
+    return (CLOSED, True) if key == "done" and number > CLOSED else (number, False)
+
+
+def _listed(rows: QuerySet[Order], chip: str, actor: Actor) -> QuerySet[Order]:
+    """Open orders of a chip without the STAT ones, in the order of the index `order_worklist`."""
+    after = Q(ended_at=None, rank__gt=PRIORITY_RANK[Priority.STAT]) & _condition(chip, actor)
+    return rows.filter(after).order_by("rank", "report_due", "placed_at")
 
 
 def _search(rows: QuerySet[Order], text: str) -> QuerySet[Order]:
+    """One look-up per column and a union of ids: each has its own trigram index, which an OR over joined tables cannot use."""
     text = text.strip()
     if len(text) < SEARCH_MINIMUM:
         return rows
-    hits = Q(accession__icontains=text) | Q(patient__family_name__icontains=text) | Q(patient__given_name__icontains=text)
-    return rows.filter(hits | Q(patient__identifiers__value__icontains=text)).distinct()
+    how = "icontains" if len(text) >= SEARCH_WITHIN else "istartswith"
+    patients = [
+        Patient.objects.filter(**{f"family_name__{how}": text}).values("pk"),
+        Patient.objects.filter(**{f"given_name__{how}": text}).values("pk"),
+        PatientIdentifier.objects.filter(**{f"value__{how}": text}).values("patient_id"),
+    ]
+    numbers = [Order.objects.filter(**{f"{column}__{how}": text}).values("pk") for column in ("accession", "stated_mrn")]
+    of_patients = [Order.objects.filter(patient__in=ids).values("pk") for ids in patients]
+    return rows.filter(pk__in=numbers[0].union(numbers[1], *of_patients))
 
 
 def _condition(chip: str, actor: Actor) -> Q:
-    if chip == "done":
-        return Q(ended_at__isnull=False)
+    """What an open order has to be for a chip."""
     late = Q(report_due__lt=clock.now()) | Q(scored_at=None, result_due__lt=clock.now())
     conditions = {
         "mine": Q(assignee_id=actor.id) | Q(placed_by_id=actor.id),
-        "unassigned": Q(assignee=None),
         "running": Q(state="in_analysis"),
         "review": Q(state__in=["awaiting_review", "awaiting_second_review"]),
         "late": late,
-        "hold": ~Q(hold_reason=""),
         "attention": ~Q(attention=""),
+        "done": Q(pk__in=[]),
     }
-    return conditions.get(chip, Q()) & Q(ended_at=None)
-
-
-def _rank() -> Case:
-    whens = [When(priority=priority, then=Value(rank)) for priority, rank in PRIORITY_RANK.items()]
-    return Case(*whens, default=Value(9), output_field=SmallIntegerField())
-
-
-__all__ = ["Estimate", "estimate", "remaining"]
+    return conditions.get(chip, Q())

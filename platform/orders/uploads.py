@@ -33,10 +33,10 @@ def start_intake(
     """Store the bytes and ask for their check. Raises `NotPermitted`, or `TooLarge` (nothing is kept then)."""
     require(actor, Verb.PLACE, ordering_organisation_id)
     name = filename.replace("\\", "/").rsplit("/", 1)[-1][:255] or "pasted.txt"
-    stored = storage.put(
-        chunks=chunks, organisation_id=ordering_organisation_id, kind="upload", name=name, limit=settings.UPLOAD_LIMIT
-    )
-    return _ask(actor, test_version, ordering_organisation_id, stored, name, sample)
+    written = storage.write(chunks=chunks, limit=settings.UPLOAD_LIMIT)  # before the transaction: an upload may take minutes
+    with transaction.atomic():
+        stored = storage.record(written=written, organisation_id=ordering_organisation_id, kind="upload", name=name)
+        return _ask(actor, test_version, ordering_organisation_id, stored, name, sample)
 
 
 def choose_sample(*, actor: Actor, intake: Intake, sample: str) -> Intake:
@@ -44,28 +44,28 @@ def choose_sample(*, actor: Actor, intake: Intake, sample: str) -> Intake:
     require(actor, Verb.PLACE, intake.ordering_organisation_id)
     if sample not in intake.samples:
         raise Refused(f"The file has no sample named {sample}.", code="vcf.sample-unknown")
-    return _ask(actor, intake.test_version, intake.ordering_organisation_id, intake.file, intake.filename, sample)
+    with transaction.atomic():
+        return _ask(actor, intake.test_version, intake.ordering_organisation_id, intake.file, intake.filename, sample)
 
 
 def _ask(actor: Actor, test: TestVersion, organisation_id: UUID, stored: StoredFile, name: str, sample: str) -> Intake:
-    with transaction.atomic():
-        intake = Intake.objects.create(
-            ordering_organisation_id=organisation_id,
-            performing_laboratory_id=test.definition.laboratory_id,
-            test_version=test,
-            reference_digest=test.reference.digest,
-            file=stored,
-            filename=name,
-            sample=sample,
-            created_by_id=actor.id,
-            created_at=clock.now(),
-        )
-        audit.record(
-            actor=actor,
-            action="intake.received",
-            obj=intake,
-            organisation_id=intake.performing_laboratory_id,
-            facts={"file": stored.sha256, "bytes": stored.size},
-        )
-        outbox.post(topic=TOPIC, payload={"intake": str(intake.pk)}, organisation_id=organisation_id)
+    intake = Intake.objects.create(
+        ordering_organisation_id=organisation_id,
+        performing_laboratory_id=test.definition.laboratory_id,
+        test_version=test,
+        reference_digest=test.reference.digest,
+        file=stored,
+        filename=name,
+        sample=sample,
+        created_by_id=actor.id,
+        created_at=clock.now(),
+    )
+    audit.record(
+        actor=actor,
+        action="intake.received",
+        obj=intake,
+        organisation_id=intake.performing_laboratory_id,
+        facts={"file": stored.sha256, "bytes": stored.size},
+    )
+    outbox.post(topic=TOPIC, payload={"intake": str(intake.pk)}, organisation_id=organisation_id)
     return intake

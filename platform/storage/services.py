@@ -4,6 +4,7 @@ import hashlib
 import os
 import tempfile
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
 
@@ -12,6 +13,8 @@ from django.conf import settings
 from foundation import clock
 from foundation.errors import Refused
 from storage.models import StoredFile
+
+ORPHAN_SECONDS = 24 * 3600
 
 
 class TooLarge(Refused):
@@ -23,23 +26,50 @@ def path_of(sha256: str) -> Path:
     return Path(settings.DATA_DIR) / "files" / sha256[:2] / sha256[2:4] / sha256
 
 
-def put(*, chunks: Iterable[bytes], organisation_id: UUID, kind: str, name: str, limit: int) -> StoredFile:
-    """Stream `chunks` into the store and return the row; the same content of the same organisation is one row.
+@dataclass(frozen=True)
+class Written:
+    """Bytes that are on disk, fsynced and in place."""
 
-    The bytes are on disk, fsynced and in place before the row exists. Raises `TooLarge` past `limit` bytes.
+    sha256: str
+    size: int
+
+
+def write(*, chunks: Iterable[bytes], limit: int) -> Written:
+    """Stream `chunks` into the store. No row yet: `record` makes it, in the transaction that needs the file.
+
+    Raises `TooLarge` past `limit` bytes; then, and when the stream breaks off, nothing is kept.
     """
     temporary, sha256, size = _spool(chunks, limit)
     try:
         _settle(temporary, path_of(sha256))
     finally:
         temporary.unlink(missing_ok=True)
+    return Written(sha256, size)
+
+
+def record(*, written: Written, organisation_id: UUID, kind: str, name: str) -> StoredFile:
+    """The row of a written file; the same content of the same organisation is one row."""
     stored, _ = StoredFile.objects.get_or_create(
         organisation_id=organisation_id,
-        sha256=sha256,
+        sha256=written.sha256,
         kind=kind,
-        defaults={"size": size, "name": name[:255], "created_at": clock.now()},
+        defaults={"size": written.size, "name": name[:255], "created_at": clock.now()},
     )
     return stored
+
+
+def sweep_orphans() -> int:
+    """Delete what was written a day or more ago and no row speaks of; returns how many files went."""
+    horizon, gone = clock.now().timestamp() - ORPHAN_SECONDS, 0
+    for path in (Path(settings.DATA_DIR) / "files").glob("??/??/*"):
+        if path.stat().st_mtime < horizon and not StoredFile.objects.filter(sha256=path.name).exists():
+            path.unlink()
+            gone += 1
+    for path in (Path(settings.DATA_DIR) / "incoming").glob("*"):
+        if path.stat().st_mtime < horizon:
+            path.unlink()
+            gone += 1
+    return gone
 
 
 def _spool(chunks: Iterable[bytes], limit: int) -> tuple[Path, str, int]:
@@ -66,11 +96,13 @@ def _spool(chunks: Iterable[bytes], limit: int) -> tuple[Path, str, int]:
 
 def _settle(temporary: Path, target: Path) -> None:
     if target.exists():
+        os.utime(target)  # so that the sweeper sees it is wanted again
         return
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary.replace(target)
-    folder = os.open(target.parent, os.O_RDONLY)
-    try:
-        os.fsync(folder)
-    finally:
-        os.close(folder)
+    for folder in (target.parent, target.parent.parent, target.parent.parent.parent):  # a new folder is an entry in its parent
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

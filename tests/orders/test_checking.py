@@ -14,6 +14,7 @@ from foundation.errors import NotPermitted, Refused
 from orders import checking, uploads
 from orders.models import Intake, IntakeRecord, Order
 from registry.models import TestVersion
+from storage import services as storage
 from storage.models import StoredFile
 from storage.services import TooLarge, path_of
 from tests import factories
@@ -127,6 +128,37 @@ def test_a_check_whose_worker_died_starts_again_and_stages_nothing_twice(monkeyp
     assert checking.recover() == 1
     checking.check_intake(intake.pk)
     assert (Intake.objects.get(pk=intake.pk).state, Item.objects.count(), IntakeRecord.objects.count()) == ("ready", 20, 20)
+
+
+def test_a_check_that_was_overtaken_writes_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    intake = _upload(_vcf(*(_row(p) for p in range(100, 120))))
+    begin = checking.staging.begin
+
+    def begin_late(taken: Intake, *args: object, **kwargs: object) -> object:
+        stage = begin(taken, *args, **kwargs)  # type: ignore[arg-type]
+        Intake.objects.filter(pk=taken.pk).update(version=taken.version + 2)  # given back and taken up by another worker
+        return stage
+
+    monkeypatch.setattr(checking.staging, "begin", begin_late)
+    checking.check_intake(intake.pk)
+    assert (Intake.objects.get(pk=intake.pk).state, Item.objects.count(), IntakeRecord.objects.count()) == ("checking", 0, 0)
+
+
+def test_a_file_that_takes_its_worker_with_it_is_refused_after_three_attempts() -> None:
+    intake = _upload(_vcf(_row(100)))
+    Intake.objects.filter(pk=intake.pk).update(tries=3)
+    checking.check_intake(intake.pk)
+    intake.refresh_from_db()
+    assert (intake.state, intake.problems[0]["code"]) == ("refused", "intake.check-failed")
+
+
+def test_files_that_nothing_speaks_of_are_swept_after_a_day(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept, orphan = _upload(b"kept"), storage.write(chunks=[b"left behind by a failed transaction"], limit=100)
+    assert storage.sweep_orphans() == 0
+    later = clock.now() + timedelta(days=2)
+    monkeypatch.setattr(clock, "_source", lambda: later)
+    storage.sweep_orphans()
+    assert (path_of(kept.file.sha256).exists(), path_of(orphan.sha256).exists()) == (True, False)
 
 
 def test_large_files_are_staged_in_batches(monkeypatch: pytest.MonkeyPatch) -> None:
