@@ -1,12 +1,12 @@
 """The environment and the system checks say what is wrong, by name, before anything starts."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
-from django.conf import settings
 from pydantic import ValidationError
 
 from accounts.models import User
@@ -46,9 +46,21 @@ def test_options_of_a_database_address_reach_the_driver() -> None:
     assert database("postgresql://u:p@db/x?sslmode=require", pool=True)["OPTIONS"].keys() == {"sslmode", "pool"}  # type: ignore[attr-defined]
 
 
-def test_debug_is_off_and_no_secret_is_in_the_code() -> None:
-    assert settings.DEBUG is False
-    assert "SECRET_KEY = env.secret_key" in (ROOT / "platform/config/settings/base.py").read_text()
+def loaded(module: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """The settings as a new process reads them."""
+    code = "from django.conf import settings; print(settings.DEBUG, settings.SECRET_KEY)"
+    environment = {name: value for name, value in os.environ.items() if name != "SECRET_KEY"}
+    environment |= {"DJANGO_SETTINGS_MODULE": f"config.settings.{module}"} | variables
+    return subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("module", ["dev", "production", "test"])
+def test_the_key_comes_from_the_environment_and_debug_is_off(module: str) -> None:
+    key = "k" * 50
+    assert loaded(module, SECRET_KEY=key).stdout == f"False {key}\n"
+    without = loaded(module)
+    assert without.returncode != 0
+    assert "secret_key" in without.stderr
 
 
 def test_demo_is_refused_with_production_settings(settings: Any) -> None:
