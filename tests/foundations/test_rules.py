@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from django.core.management import call_command
 
 from foundation import clock
 from foundation.reasons import RETIRED, Reason
@@ -79,3 +80,8 @@ def test_no_django_signals() -> None:
 )
 def test_every_kind_of_signal_would_be_found(source: str) -> None:
     assert hears_signals(source)
+
+
+@pytest.mark.django_db
+def test_the_models_are_what_the_migrations_make() -> None:
+    call_command("makemigrations", check=True, dry_run=True, verbosity=0)
