@@ -11,7 +11,7 @@ from accounts.services import actor_for
 from engine_queue.models import Item, Job, Result, Run
 from foundation import clock
 from foundation.actor import Actor
-from orders.models import IntakeRecord, Order
+from orders.models import Intake, IntakeRecord, Order
 from orders.requests import PatientDetails
 from reports import services
 from reports.models import ReportVersion
@@ -90,18 +90,18 @@ def drafted(order: Order) -> ReportVersion:
     return services.draft(order=order, run=run_of(order), actor=analyst(order))
 
 
-def park_some(order: Order, *, parked: int = 2, refused: int = 1) -> None:
-    """Records that were kept out, with their counts."""
+def intake_with_exceptions(*, variants: int = 10, parked: int = 2, refused: int = 1) -> Intake:
+    """A ready intake that keeps some records out, with their counts. An order on it is pinned to them."""
+    intake = make_ready_intake(variants=variants)
     rows = [("parked", "vcf.alt-symbolic-deletion", "Symbolic deletion <DEL>: not scored in this version.")] * parked
     rows += [("refused", "vcf.ref-mismatch", "REF is A, but the reference has G at contig1:9.")] * refused
     IntakeRecord.objects.bulk_create(
-        IntakeRecord(
-            intake=order.intake, line=500 + n, alt_index=1, outcome=outcome, code=code, reason=reason, contig="contig1", position=9
-        )
+        IntakeRecord(intake=intake, line=500 + n, alt_index=1, outcome=outcome, code=code, reason=reason, contig="contig1", position=9)
         for n, (outcome, code, reason) in enumerate(rows)
     )
-    order.intake.counts = {**order.intake.counts, "parked": parked, "refused": refused}
-    type(order.intake).objects.filter(pk=order.intake_id).update(counts=order.intake.counts)
+    intake.counts = {**intake.counts, "parked": parked, "refused": refused}
+    intake.save(update_fields=["counts"])
+    return intake
 
 
 def _result(run: Run, job: Job, item: Item, delta: float | None) -> Result:

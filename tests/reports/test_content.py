@@ -127,8 +127,7 @@ def test_names_outside_ascii_are_written_as_themselves():
 
 
 def test_parked_and_refused_records_are_listed_with_reasons_and_the_rest_is_counted():
-    order = cases.scored_order()
-    cases.park_some(order, parked=60, refused=3)
+    order = cases.scored_order(intake=cases.intake_with_exceptions(parked=60, refused=3))
     said = content.parse(cases.drafted(order).content).input
     assert len(said.excluded) == 50 and said.excluded_not_listed == 13
     assert [(row.outcome, row.count) for row in said.by_code] == [("parked", 60), ("refused", 3)]
@@ -155,8 +154,7 @@ def test_a_report_speaks_of_scores_only(version):
 
 
 def test_the_number_of_what_was_not_scored_is_said_beside_the_result():
-    order = cases.scored_order(delta=lambda n: None if n == 3 else -1.0)
-    cases.park_some(order)
+    order = cases.scored_order(intake=cases.intake_with_exceptions(), delta=lambda n: None if n == 3 else -1.0)
     assert document.compose(cases.drafted(order)).outcome == "9 variants scored, 1 could not be scored, 2 parked, 1 refused."
 
 

@@ -17,9 +17,7 @@ BREAKING = ('#eval("1+1")', '"; #panic("out") //', "$ x $ *bold* _it_ \\ `raw` <
 
 @pytest.fixture
 def composed():
-    order = cases.scored_order()
-    cases.park_some(order)
-    return document.compose(cases.drafted(order))
+    return document.compose(cases.drafted(cases.scored_order(intake=cases.intake_with_exceptions())))
 
 
 def pages(body):
