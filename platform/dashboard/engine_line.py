@@ -1,17 +1,18 @@
 """What the pages say of the engine: who works, what waits, and loudly what nobody serves."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, cast
 from uuid import UUID
 
+from django.db import connection
 from django.db.models import Count, Min, Q
 
 from accounts.roles import Verb
 from dashboard.wording import counted, duration, ordinal
 from engine_queue import selectors
-from engine_queue.models import Job, Run
+from engine_queue.models import Job
 from engine_queue.selectors import WorkerView
 from foundation import clock
 from foundation.actor import Actor
@@ -20,6 +21,14 @@ from registry.models import Deployment
 
 STAT = 0  # rank
 FORGOTTEN = timedelta(days=1)  # a worker that was not seen for so long is history
+_LINE = """
+    SELECT order_id, place, length FROM (
+        SELECT order_id,
+            row_number() OVER (PARTITION BY deployment_id ORDER BY rank, due_at, created_at) AS place,
+            count(*) OVER (PARTITION BY deployment_id) AS length
+        FROM engine_queue_run WHERE state = 'queued'
+    ) AS line WHERE order_id = ANY(%s)
+"""
 
 
 @dataclass(frozen=True)
@@ -100,13 +109,24 @@ def overview() -> Overview:
     return Overview(workers, [_deployment(row, jobs.get(row.name, {}), workers, now) for row in rows])
 
 
-def places(actor: Actor) -> dict[UUID, tuple[int, int]]:
-    """Where the actor's waiting orders stand in their deployment's line: (3, 37) is third of 37 waiting runs."""
-    waiting = Run.objects.filter(state="queued").order_by("deployment_id", "rank", "due_at", "created_at")
-    lines: dict[str, list[UUID | None]] = {}
-    for deployment, order_id in waiting.values_list("deployment_id", "order_id"):
-        lines.setdefault(deployment, []).append(order_id)
-    return {order_id: (n, len(row)) for row in lines.values() for n, order_id in enumerate(row, start=1) if order_id}
+def places(actor: Actor, orders: Iterable[Order]) -> dict[UUID, str]:
+    """Where waiting orders stand in the line of their deployment. How long the line is, is for those who see the engine."""
+    queued = [order.pk for order in orders if order.state == "accepted"]
+    with_length = bool(actor.organisations(Verb.VIEW_ENGINE))
+    return {pk: f"{ordinal(n)} of {length:,}" if with_length else f"{ordinal(n)} in line" for pk, n, length in _in_line(queued)}
+
+
+def place(actor: Actor, order: Order) -> str:
+    """The same for one order; empty when it does not wait."""
+    return places(actor, [order]).get(order.pk, "")
+
+
+def _in_line(orders: list[UUID]) -> list[tuple[UUID, int, int]]:
+    if not orders:
+        return []
+    with connection.cursor() as cursor:
+        cursor.execute(_LINE, [orders])
+        return list(cursor.fetchall())
 
 
 def _work() -> list[Mapping[str, Any]]:
@@ -126,9 +146,3 @@ def _deployment(row: Deployment, jobs: Mapping[str, Any], workers: list[WorkerVi
         waiting=jobs.get("waiting", 0), stat=jobs.get("stat", 0), running=jobs.get("running", 0),
         oldest=duration((now - oldest).total_seconds()) if isinstance(oldest, datetime) else "",
     )  # fmt: skip
-
-
-def place(actor: Actor, order: Order) -> str:
-    """The same for one order, in words; empty when it does not wait."""
-    found = places(actor).get(order.pk) if order.state == "accepted" else None
-    return f"{ordinal(found[0])} of {found[1]:,}" if found else ""

@@ -5,13 +5,13 @@ from uuid import UUID
 from channels.db import database_sync_to_async
 from django.contrib.auth import get_user
 from django.contrib.sessions.backends.db import SessionStore
-from django.http import Http404, HttpRequest
+from django.http import HttpRequest
 
 from accounts.models import User
 from accounts.roles import Verb
 from accounts.services import actor_for
 from foundation.actor import Actor
-from orders.selectors import order_for
+from orders.selectors import may_follow
 
 
 def groups_for(session_key: str | None, order_id: UUID | None) -> frozenset[str]:
@@ -21,10 +21,7 @@ def groups_for(session_key: str | None, order_id: UUID | None) -> frozenset[str]
         return frozenset()
     if order_id is None:
         return frozenset(f"worklist.{organisation}" for organisation in actor.organisations(Verb.VIEW_ORDER))
-    try:
-        return frozenset({f"order.{order_for(actor, order_id).pk}"})
-    except Http404:
-        return frozenset()
+    return frozenset({f"order.{order_id}"}) if may_follow(actor, order_id) else frozenset()
 
 
 def _actor(session_key: str | None) -> Actor | None:

@@ -7,13 +7,12 @@ from typing import Any
 from uuid import UUID
 
 from django.core.files.uploadedfile import UploadedFile
-from django.http import Http404
 
 from accounts.models import Organisation
 from dashboard.forms import OrderForm
 from dashboard.verdicts import Verdict, verdict
 from foundation.actor import Actor
-from foundation.errors import NotPermitted, Refused
+from foundation.errors import NotFound, NotPermitted, Refused
 from orders import selectors, services, uploads
 from orders.errors import InvalidOrder, OrderConflict
 from orders.models import Intake, Order
@@ -158,7 +157,7 @@ def _linked(actor: Actor, intake: str | None) -> Intake | None:
         return None
     try:
         return selectors.intake_for(actor, UUID(intake))
-    except (ValueError, Http404):
+    except (ValueError, NotFound):
         return None
 
 

@@ -1,13 +1,12 @@
 """Rows of the worklist: what is said beside an order, and the one thing to do next."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from uuid import UUID
 
 from accounts.roles import Verb
-from dashboard import stages
-from dashboard.wording import duration, flag, ordinal
+from dashboard import engine_line, stages
+from dashboard.wording import duration, flag
 from foundation.actor import Actor
 from orders import selectors
 from orders.models import Order
@@ -15,12 +14,10 @@ from orders.selectors import Worklist
 
 EMPTY = {
     "open": "No open orders.",
-    "mine": "Nothing here is yours: you have placed no open order and none is assigned to you.",
-    "unassigned": "Every open order has somebody who looks after it.",
+    "mine": "Nothing here is yours: you have placed no open order.",
     "running": "Nothing is being scored at this moment.",
     "review": "Nothing is waiting for a reviewer.",
     "late": "Nothing is late.",
-    "hold": "Nothing is on hold.",
     "attention": "Nothing needs a person's attention.",
     "done": "No order has been closed yet.",
 }
@@ -46,8 +43,12 @@ class Page:
     stat: list[Row]
     rows: list[Row]
     worklist: Worklist
-    stat_matching: int
     empty: str
+
+    @property
+    def stat_matching(self) -> int:
+        """How many of the STAT orders above the filter or the search would find too; 0 while nothing is filtered."""
+        return self.worklist.stat_matching if self.worklist.chip != "open" or self.worklist.search else 0
 
     @property
     def first(self) -> int:
@@ -60,16 +61,14 @@ class Page:
         return self.first + len(self.rows) - 1
 
 
-def page(actor: Actor, *, chip: str, search: str, number: int, places: Mapping[UUID, tuple[int, int]]) -> Page:
+def page(actor: Actor, *, chip: str, search: str, number: int) -> Page:
     """One page of rows. Open STAT orders are always all there, whatever the filter, the search or the page says."""
     found = selectors.worklist(actor, chip=chip, search=search, page=number)
-    filtered = found.chip != "open" or bool(found.search)
-    pinned = selectors.worklist(actor).stat if filtered else found.stat
+    places = engine_line.places(actor, [*found.stat, *found.rows])
     return Page(
-        stat=[row(order, actor, places) for order in sorted(pinned, key=_soonest)],
-        rows=[row(order, actor, places) for order in found.rows],
+        stat=[row(order, actor, places.get(order.pk, "")) for order in sorted(found.stat, key=_soonest)],
+        rows=[row(order, actor, places.get(order.pk, "")) for order in found.rows],
         worklist=found,
-        stat_matching=len(found.stat) if filtered else 0,
         empty=f"No order matches “{found.search}”." if found.search else EMPTY[found.chip],
     )
 
@@ -79,15 +78,11 @@ def _soonest(order: Order) -> float:
     return due.timestamp() if due else float("inf")
 
 
-def row(order: Order, actor: Actor, places: Mapping[UUID, tuple[int, int]]) -> Row:
+def row(order: Order, actor: Actor, place: str) -> Row:
     """What is said of one order."""
     reviews = order.state.startswith("awaiting") and actor.may(Verb.VIEW_UNRELEASED, order.performing_laboratory_id)
     progress, note = _progress(order)
-    place = places.get(order.pk)
-    return Row(
-        order=order, action="See results" if reviews else "Open", primary=reviews, progress=progress, note=note,
-        place=f"{ordinal(place[0])} of {place[1]:,}" if place and order.state == "accepted" else "",
-    )  # fmt: skip
+    return Row(order, "See results" if reviews else "Open", primary=reviews, progress=progress, note=note, place=place)
 
 
 def _progress(order: Order) -> tuple[str, str]:

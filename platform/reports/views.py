@@ -6,17 +6,17 @@ from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_safe
 
 from accounts.middleware import ActorRequest
 from orders import selectors as orders
 from orders.models import Order
 from reports import document, pdf, selectors, services, spreadsheet
+from reports.answering import private
 
 
 @require_safe
-@never_cache
+@private
 def page(request: HttpRequest, pk: UUID) -> HttpResponse:
     """The report as a page, or the words that say why there is none yet."""
     actor = cast(ActorRequest, request).actor
@@ -29,7 +29,7 @@ def page(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 @require_safe
-@never_cache
+@private
 def pdf_file(request: HttpRequest, pk: UUID) -> HttpResponse:
     """The report as PDF."""
     actor = cast(ActorRequest, request).actor
@@ -42,7 +42,7 @@ def pdf_file(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 @require_safe
-@never_cache
+@private
 def results_csv(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Every result of the order, unrounded, as CSV."""
     actor = cast(ActorRequest, request).actor

@@ -79,8 +79,8 @@ def heard(path, client, act=None, messages=1):
 
 
 def say(order, version=9):
-    groups = [f"order.{order.pk}", f"worklist.{order.performing_laboratory_id}"]
-    return lambda: hints._send(groups, order.pk, version)
+    order.version = version
+    return lambda: hints.changed(order)
 
 
 @pytest.mark.parametrize("path", [ORDER, WORKLIST])

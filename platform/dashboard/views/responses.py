@@ -1,22 +1,19 @@
-"""What every answer with patient data carries."""
+"""What every page carries."""
 
-from collections.abc import Callable
 from functools import wraps
 from typing import Any, cast
 
 from django.http import HttpRequest, HttpResponse
-from django.views.decorators.cache import never_cache
 
 from accounts.middleware import ActorRequest
 from foundation import clock
+from reports.answering import View, private
 
-View = Callable[..., HttpResponse]
 
+def page(view: View) -> View:
+    """Private, and dated, so that browsers count on our clock."""
 
-def page(view: Callable[..., HttpResponse]) -> View:
-    """Kept by no cache (the back button after a logout shows nothing), and dated, so that browsers count on our clock."""
-
-    @never_cache
+    @private
     @wraps(view)
     def answered(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         response = view(cast(ActorRequest, request), *args, **kwargs)

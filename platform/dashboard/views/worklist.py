@@ -28,6 +28,5 @@ def _context(request: ActorRequest) -> dict[str, object]:
         chip=query.get("chip", "open"),
         search=query.get("q", "")[:80].replace("\0", ""),
         number=number,
-        places=engine_line.places(request.actor),
     )
     return {"page": found, "line": engine_line.line(request.actor), "hot": worklist_page.HOT}
