@@ -1,7 +1,7 @@
 """The verdict on an upload, as the order form shows it before anything is ordered."""
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db.models import Case, SmallIntegerField, When
@@ -9,8 +9,8 @@ from django.db.models import Case, SmallIntegerField, When
 from dashboard.wording import counted, duration_range
 from foundation import clock
 from orders import selectors
+from orders.estimates import Expectation, estimate
 from orders.models import Intake, IntakeRecord
-from registry.priority import PRIORITY_RANK, Priority
 
 OUTCOMES = (
     ("accepted", "accepted", "will be scored"),
@@ -21,6 +21,7 @@ OUTCOMES = (
 )
 GRAVEST_FIRST = ("refused", "parked", "no_call", "not_carried")
 LISTED = 200  # exceptions shown; the file's owner mends the file long before that
+CLOSE = timedelta(minutes=5)  # times nearer to each other than this are told with their seconds
 PATIENCE = timedelta(seconds=10)  # after which a check that has not begun is worth a word
 
 
@@ -36,11 +37,18 @@ class Count:
 
 @dataclass(frozen=True)
 class Forecast:
-    """What placing it now would mean."""
+    """What placing it now with this priority would mean."""
 
     priority: str
     ahead: int
-    words: str
+    words: str  # empty: not measured yet
+    earliest: datetime | None = None
+    latest: datetime | None = None
+
+    @property
+    def style(self) -> str:
+        """How exactly the times are worth being said."""
+        return "seconds" if self.earliest and self.latest and self.latest - self.earliest < CLOSE else ""
 
 
 @dataclass(frozen=True)
@@ -132,12 +140,13 @@ def exceptions(intake: Intake, limit: int) -> list[IntakeRecord]:
 
 
 def _forecasts(intake: Intake) -> tuple[list[Forecast], int]:
-    made, tokens = [], 0
-    for priority in (Priority.STAT, Priority.ROUTINE):
-        found = selectors.estimate(intake, rank=PRIORITY_RANK[priority])
-        tokens = found.tokens
-        words = (
-            "" if found.seconds_low is None or found.seconds_high is None else duration_range(found.seconds_low, found.seconds_high)
-        )
-        made.append(Forecast(priority, found.ahead, words))
-    return made, tokens
+    found, now = estimate(intake), clock.now()
+    return [_forecast(expected, now) for expected in found.expectations], found.tokens
+
+
+def _forecast(expected: Expectation, now: datetime) -> Forecast:
+    low, high = expected.seconds_low, expected.seconds_high
+    if low is None or high is None:
+        return Forecast(expected.priority, expected.ahead, "")
+    ends = [now + timedelta(seconds=seconds) for seconds in (low, high)]
+    return Forecast(expected.priority, expected.ahead, duration_range(low, high), *ends)
