@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
+from django.core.cache import cache
 from django.db.models import F, FloatField, Func, Q, QuerySet
 from django.db.models.functions import Coalesce
 
@@ -18,6 +19,7 @@ from reports.gathering import result_lines
 PAGE = 50
 DRAWN = 50_000  # results in a picture
 EXPORTED = 500_000  # results in one CSV, made while somebody waits
+KEPT = 3600  # seconds that what is said of all results of a run is kept in the process that found it
 
 _SCORE = Coalesce("delta", "ll_alt")  # a sequence has no Δ
 SORTS = {
@@ -99,6 +101,16 @@ class ResultsPanel:
 
 
 @dataclass(frozen=True)
+class _Overall:
+    """What is said of all results together, whatever part of them a page shows."""
+
+    failed: int
+    picture: str
+    contigs: tuple[str, ...]
+    flags: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Export:
     """The CSV of an order."""
 
@@ -142,21 +154,19 @@ def results_panel(
     pages = max(1, -(-count // PAGE))
     page = min(max(1, page), pages)
     ordered = matching.order_by(*SORTS.get(sort, SORTS["delta"])[1])
-    committed = _results(run)
+    overall = _overall(run)
     return ResultsPanel(
         rows=tuple(result_lines(ordered[(page - 1) * PAGE : page * PAGE])),
         of_variants=run.item_set.kind == "variant",
         asked=Asked(sort if sort in SORTS else "delta", chosen, page),
-        total=committed.count(),
+        total=run.items_done,
         expected=run.items_total,
-        failed=committed.exclude(failure="").count(),
+        failed=overall.failed,
         matching=count,
         pages=pages,
-        picture=_picture(run),
-        contigs=tuple(
-            committed.exclude(item__contig="").values_list("item__contig", flat=True).distinct().order_by("item__contig")
-        ),
-        flags=_flags(run),
+        picture=overall.picture,
+        contigs=overall.contigs,
+        flags=overall.flags,
         complete=run.state == "scored",
         released=release.released_version(order) is not None,
     )
@@ -176,6 +186,21 @@ def results_export(actor: Actor, order: Order) -> Export | None:
 def _results(run: Run) -> QuerySet[Result]:
     magnitude = Func(F("delta"), function="ABS", output_field=FloatField())
     return Result.objects.filter(run=run).annotate(score=_SCORE, magnitude=magnitude)
+
+
+def _overall(run: Run) -> _Overall:
+    """Results are insert-only, so a run and its number of results name what this says for ever."""
+    key = f"reports.overall.{run.pk}.{run.items_done}"
+    found: _Overall | None = cache.get(key)
+    if found is None:
+        found = _Overall(run.results.exclude(failure="").count(), _picture(run), _contigs(run), _flags(run))
+        cache.set(key, found, KEPT)
+    return found
+
+
+def _contigs(run: Run) -> tuple[str, ...]:
+    named = run.results.exclude(item__contig="").order_by("item__contig")
+    return tuple(named.values_list("item__contig", flat=True).distinct())
 
 
 def _picture(run: Run) -> str:
