@@ -18,7 +18,7 @@ from typing import Any
 from django.db import connection, transaction
 
 from engine_queue.errors import NameTaken, WorkerRefused
-from engine_queue.lease_time import LEASE_SECONDS
+from engine_queue.lease_time import LEASE_SECONDS, DatabaseNow
 from engine_queue.models import Worker
 from foundation import clock
 
@@ -67,7 +67,7 @@ class NameLease:
 
     def give_back(self) -> None:
         """Let the next process of this name start at once."""
-        Worker.objects.filter(name=self.name, incarnation=self.incarnation).update(lease_until=clock.now(), deployments=[])
+        Worker.objects.filter(name=self.name, incarnation=self.incarnation).update(lease_until=DatabaseNow(), deployments=[])
 
 
 def check_name(name: str) -> None:

@@ -9,6 +9,7 @@ from engine_queue.models import Worker
 from foundation import clock
 from tests.engine_queue.rows import make_run, taken
 from tests.engine_queue.workers import DEPLOYMENT
+from tests.factories import make_test_version
 
 pytestmark = pytest.mark.django_db
 
@@ -24,24 +25,37 @@ def test_workers_are_shown_with_their_figures_the_living_first() -> None:
     assert (first.deployments, first.running, first.waiting, first.held, first.tokens_per_second) == ([DEPLOYMENT], 3, 2, 1, 4.5)
 
 
-def test_work_without_a_living_worker_is_a_loud_state() -> None:
-    make_run()
-    assert selectors.unserved_deployments() == [DEPLOYMENT]
+@pytest.mark.parametrize("wrong", [timedelta(hours=-1), timedelta(hours=1)])
+def test_who_lives_is_asked_of_the_database_whatever_time_this_process_thinks_it_is(
+    wrong: timedelta, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    right = clock._source
+    monkeypatch.setattr(clock, "_source", lambda: right() + wrong)
     held = lease.take_name("a", kind="engine")
-    assert selectors.unserved_deployments() == [DEPLOYMENT]
-    held.announce(deployments=[DEPLOYMENT], fingerprints={})
-    assert selectors.unserved_deployments() == []
+    assert [worker.alive for worker in selectors.workers()] == [True]
     held.give_back()
-    assert selectors.unserved_deployments() == [DEPLOYMENT]
+    assert [worker.alive for worker in selectors.workers()] == [False]
 
 
-def test_a_position_counts_what_starts_before() -> None:
+def test_a_position_counts_the_jobs_that_start_before() -> None:
     soon = clock.now() + timedelta(minutes=1)
     run = make_run(items=30)
-    make_run(items=75, due=soon)
-    make_run(items=25, rank=0)
-    make_run(items=25, due=clock.now() + timedelta(days=2))
-    assert selectors.queue_position(run) == 4
+    next_one, stat = make_run(items=75, due=soon), make_run(items=25, rank=0)
+    last = make_run(items=25, due=clock.now() + timedelta(days=2))
+    everybody = [each.pk for each in (run, next_one, stat, last)]
+    assert selectors.positions(everybody) == {stat.pk: 0, next_one.pk: 1, run.pk: 4, last.pk: 6}
     for _ in range(6):
         taken()
-    assert selectors.queue_position(run) is None
+    assert selectors.positions(everybody) == {last.pk: 0}
+
+
+def test_a_position_is_one_in_the_line_of_its_own_deployment() -> None:
+    make_run(items=75, rank=0)
+    other = make_run(items=25, test=make_test_version(deployment="other"))
+    assert selectors.positions([other.pk]) == {other.pk: 0}
+
+
+def test_what_waits_for_a_person_is_in_nobody_s_way() -> None:
+    make_run(items=1, rank=0).jobs.update(attention="job.worker-died")
+    run = make_run(items=1)
+    assert selectors.positions([run.pk]) == {run.pk: 0}
