@@ -10,6 +10,8 @@ from django.db.models import F, Q
 from foundation.scoping import ScopedManager
 from registry.models import Deployment, ModelVersion, Reference, TestVersion
 
+OPEN = ["queued", "running"]
+
 
 class ItemSet(models.Model):
     """A frozen list of variants or sequences. Runs share it: a rescore scores the very same items."""
@@ -82,6 +84,7 @@ class Run(models.Model):
     objects = ScopedManager()
 
     class Meta:
+        indexes = [models.Index(fields=["state"], condition=Q(state__in=OPEN), name="run_open")]
         constraints = [
             models.CheckConstraint(condition=Q(kind__in=RunKind.values), name="run_kind_known"),
             models.CheckConstraint(
@@ -129,6 +132,8 @@ class Job(models.Model):
                 fields=["deployment_name", "rank", "due_at", "id"], condition=Q(state="queued", attention=""), name="job_claim"
             ),
             models.Index(fields=["lease_until"], condition=Q(state="running"), name="job_leases"),
+            models.Index(fields=["deployment_name", "ended_at"], condition=Q(state="succeeded"), name="job_pace"),
+            models.Index(fields=["deployment_name", "rank"], condition=Q(state__in=OPEN), name="job_open"),
         ]
         constraints = [
             models.UniqueConstraint(fields=["run", "first"], name="one_job_per_slice"),

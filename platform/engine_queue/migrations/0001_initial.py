@@ -176,6 +176,18 @@ class Migration(migrations.Migration):
             model_name='job',
             index=models.Index(condition=models.Q(('state', 'running')), fields=['lease_until'], name='job_leases'),
         ),
+        migrations.AddIndex(
+            model_name='job',
+            index=models.Index(condition=models.Q(('state', 'succeeded')), fields=['deployment_name', 'ended_at'], name='job_pace'),
+        ),
+        migrations.AddIndex(
+            model_name='job',
+            index=models.Index(condition=models.Q(('state__in', ['queued', 'running'])), fields=['deployment_name', 'rank'], name='job_open'),
+        ),
+        migrations.AddIndex(
+            model_name='run',
+            index=models.Index(condition=models.Q(('state__in', ['queued', 'running'])), fields=['state'], name='run_open'),
+        ),
         migrations.AddConstraint(
             model_name='job',
             constraint=models.UniqueConstraint(fields=('run', 'first'), name='one_job_per_slice'),
