@@ -1,8 +1,6 @@
 """Checkouts for the tests of the supervisor, in folders that the database's user may enter."""
 
-import os
 import shutil
-import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -45,8 +43,7 @@ def checkout(open_folder: Path, prepared_run: Path) -> Iterator[Path]:
     root = stand_in.build(open_folder / "checkout")
     subprocess.run(["cp", "-a", prepared_run, root / ".run"], check=True)  # -a: the owner is part of it
     yield root
-    for line in stand_in.processes_of(open_folder / "checkout"):
-        os.kill(int(line.split()[0]), signal.SIGKILL)
+    stand_in.kill_all(root)
 
 
 @pytest.fixture

@@ -3,6 +3,7 @@
 The stand-in keeps the contract: the same commands, a page at `/`, a row in the database that shows what was kept.
 """
 
+import contextlib
 import os
 import re
 import shutil
@@ -63,6 +64,7 @@ class Running:
     root: Path
     process: subprocess.Popen[str]
     lines: list[str] = field(default_factory=list)
+    patience_s: float = PATIENCE_S
 
     @property
     def text(self) -> str:
@@ -70,7 +72,7 @@ class Running:
 
     def wait_for(self, pattern: str) -> str:
         """The first match in the output; fails when the process ends or patience does."""
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + self.patience_s
         while time.monotonic() < deadline:
             if found := re.search(pattern, self.text, re.MULTILINE):
                 return found.group(0)
@@ -107,7 +109,7 @@ class Running:
                 self.lines.append(line.rstrip("\n"))
 
 
-def start(root: Path, **variables: str) -> Running:
+def start(root: Path, *, patience_s: float = PATIENCE_S, **variables: str) -> Running:
     """`make up` without the installation, in a process group of its own."""
     keep = {name: os.environ[name] for name in ("PATH", "HOME", "LANG", "TMPDIR") if name in os.environ}
     process = subprocess.Popen(
@@ -119,11 +121,11 @@ def start(root: Path, **variables: str) -> Running:
         text=True,
         start_new_session=True,
     )
-    return Running(root, process)
+    return Running(root, process, patience_s=patience_s)
 
 
 def processes_of(root: Path) -> list[str]:
-    """Command lines of live processes that name the folder or stand in it; zombies have neither."""
+    """Command lines of live processes that name the folder or stand below it; zombies have neither."""
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
         try:
@@ -131,6 +133,18 @@ def processes_of(root: Path) -> list[str]:
             folder = (entry / "cwd").readlink()
         except OSError:
             continue
-        if command and (str(root) in command or folder == root):
+        if command and (str(root) in command or folder.is_relative_to(root)):
             found.append(f"{entry.name} {command}")
     return found
+
+
+def kill_all(root: Path) -> None:
+    """`kill -9` for everything of a checkout; what goes by itself meanwhile is gone too."""
+    for line in processes_of(root):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(line.split()[0]), signal.SIGKILL)
+
+
+def wait_until_none_is_left(root: Path) -> None:
+    while processes_of(root):  # pytest's time-out ends this
+        time.sleep(0.05)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.setup.stand_in import Running, processes_of
+from tests.setup.stand_in import Running, kill_all, processes_of, wait_until_none_is_left
 
 pytestmark = pytest.mark.flow
 Up = Callable[..., Running]
@@ -28,11 +28,6 @@ def page_status(address: str) -> int:
     connection.request("GET", "/")
     with contextlib.closing(connection):
         return connection.getresponse().status
-
-
-def wait_until_none_is_left(root: Path) -> None:
-    while processes_of(root):  # pytest's time-out ends this
-        time.sleep(0.05)
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
@@ -69,8 +64,7 @@ def test_without_demo_no_demo_is_made(up: Up) -> None:
 def test_it_starts_again_with_its_data_after_all_was_killed(up: Up, checkout: Path) -> None:
     running = up()
     running.ready()
-    for line in processes_of(checkout):
-        os.kill(int(line.split()[0]), signal.SIGKILL)
+    kill_all(checkout)
     running.end()
     again = up()
     again.wait_for(r"^starts 2$")
