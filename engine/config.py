@@ -9,6 +9,7 @@ from engine.errors import ConfigRefused
 
 Mode = Literal["continuous", "static"]
 Isa = Literal["auto", "avx2", "avx512"]
+Kernels = Literal["auto", "reference", "native"]
 _TILE = 64  # keys of an attention tile; kernels.plan.TILE, repeated because settings must not import torch
 
 
@@ -25,6 +26,7 @@ class EngineConfig:
     threads: int = 2
     mode: Mode = "continuous"
     isa: Isa = "auto"  # instruction set of the library kernels; a pin must be set before torch is first imported
+    kernels: Kernels = "auto"  # native: C++, refused where it cannot be built; auto: then the reference, named in the fingerprint
     self_test: bool = True  # prove batch invariance at start; without it no result claims it
     poison_free_blocks: bool = False  # fill freed memory with NaN, so that reading it cannot go unseen
     expected_golden: str = ""  # digest this deployment must reproduce (Engine.golden); empty: any
@@ -43,3 +45,5 @@ class EngineConfig:
             raise ConfigRefused(f"mode is continuous or static, not {self.mode!r}")
         if self.isa not in ("auto", "avx2", "avx512"):
             raise ConfigRefused(f"isa is auto, avx2 or avx512, not {self.isa!r}")
+        if self.kernels not in ("auto", "reference", "native"):
+            raise ConfigRefused(f"kernels is auto, reference or native, not {self.kernels!r}")

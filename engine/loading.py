@@ -33,15 +33,17 @@ def load(folder: Path, *, config: EngineConfig, clock: Callable[[], float] = tim
     from engine import selftest
     from engine.model import Model, weight_files
     from engine.runner import Runner
-    from kernels import KERNEL_SET, exact
+    from kernels.errors import KernelsUnavailable
 
     torch.set_num_threads(config.threads)
     used = torch.backends.cpu.get_cpu_capability().lower()
     isa.verify(config.isa, used)
     tokenizer = CharacterTokenizer.from_folder(folder)
-    model = Model(folder, config.block_size)
-    exp = "library" if exact.library_exp_is_safe(config.threads) else "ordered"
-    kernel_set = f"{KERNEL_SET},torch={torch.__version__},{model.methods},exp={exp},{isa.library_mode()}"
+    try:
+        model = Model(folder, config.block_size, kernels=config.kernels, level=used)
+    except KernelsUnavailable as error:
+        raise DeploymentMismatch(f"the deployment is pinned to the native kernels: {error}") from error
+    kernel_set = f"{model.kernels.name},{isa.library_mode()}"
     deployment = _deployment(folder, weight_files(folder), config, kernel_set, used)
     if tokenizer.size > model.config.vocabulary:
         raise ModelRefused(f"{FILE} has ids up to {tokenizer.size - 1} and the model a vocabulary of {model.config.vocabulary}")

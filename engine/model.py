@@ -17,11 +17,11 @@ from torch import Tensor
 
 from engine.errors import ModelRefused
 from kernels import reference
-from kernels.matmul import Linear, TileProduct, tile_product
-from kernels.plan import SHORT, SLAB, TALL, TILE, Geometry, Plan
+from kernels.choice import Choice, choose
+from kernels.layers import Attention, Layer, LayerWeights, Places
+from kernels.plan import Geometry
 
 _ARCHITECTURES = ("LlamaForCausalLM", "MistralForCausalLM")
-_PIECE = 512  # rows
 _INDEX, _SINGLE = "model.safetensors.index.json", "model.safetensors"
 
 
@@ -130,112 +130,70 @@ class _Weights:
 
 
 @dataclass(frozen=True, slots=True)
-class _Layer:
-    input_norm: Tensor
-    qkv: Linear
-    output: Linear
-    mlp_norm: Tensor
-    gate_up: Linear
-    down: Linear
-
-
-@dataclass(frozen=True, slots=True)
 class StepInputs:
     """What all layers of one step share. T rows."""
 
     ids: Tensor  # [T]
-    cos: Tensor  # [T, D/2]
-    sin: Tensor
-    slots: Tensor  # [T * kv_heads] rows of the pool to write
-    plan: Plan
+    places: Places
+    attend: Attention
 
 
 class Model:
-    """`embed`, `layer(i)` and `head`, so that a pass can stop between two layers. It serves the thread count it was made with."""
+    """`embed`, `layer(i)` and `head`, so that a pass can stop between two layers. It serves the thread count it was made with.
 
-    def __init__(self, folder: Path, block_size: int) -> None:
+    `kernels` and `level` (`avx2`, `avx512`) choose the set that computes; kernels.errors.KernelsUnavailable where it cannot be had.
+    """
+
+    def __init__(self, folder: Path, block_size: int, *, kernels: Choice = "reference", level: str = "") -> None:
         self.config = config = read_config(folder)
         self.geometry = Geometry(config.heads, config.kv_heads, config.head_dim, block_size, config.window)
-        self.product: TileProduct = tile_product(
-            tall=TALL * self.geometry.group,
-            short=SHORT * self.geometry.group,
-            depth=config.head_dim,
-            tile=TILE,
-            largest=max(SLAB, config.kv_heads),
-            threads=torch.get_num_threads(),
-        )
+        self.kernels = choose(kernels, self.geometry, level)
         weights = _Weights(folder)
         self._embedding = weights.take("model.embed_tokens.weight", config.vocabulary, config.hidden)
         self._layers = [self._layer(weights, f"model.layers.{i}") for i in range(config.layers)]
-        self._norm = weights.take("model.norm.weight", config.hidden)
+        norm = weights.take("model.norm.weight", config.hidden)
         head = self._embedding if config.tied else weights.take("lm_head.weight", config.vocabulary, config.hidden)
-        self._head = Linear(head)
+        self._head = self.kernels.head(norm, head, config.eps)
         self._cos, self._sin = reference.rotary_tables(config.context, config.head_dim, config.theta)
 
-    def _layer(self, weights: _Weights, prefix: str) -> _Layer:
+    def _layer(self, weights: _Weights, prefix: str) -> Layer:
         c = self.config
         q, kv = c.heads * c.head_dim, c.kv_heads * c.head_dim
         attention, mlp = f"{prefix}.self_attn", f"{prefix}.mlp"
         qkv = [weights.take(f"{attention}.{name}_proj.weight", rows, c.hidden) for name, rows in (("q", q), ("k", kv), ("v", kv))]
         gate_up = [weights.take(f"{mlp}.{name}_proj.weight", c.intermediate, c.hidden) for name in ("gate", "up")]
-        return _Layer(
+        found = LayerWeights(
             input_norm=weights.take(f"{prefix}.input_layernorm.weight", c.hidden),
-            qkv=Linear(torch.cat(qkv)),
-            output=Linear(weights.take(f"{attention}.o_proj.weight", c.hidden, q)),
+            qkv=torch.cat(qkv),
+            output=weights.take(f"{attention}.o_proj.weight", c.hidden, q),
             mlp_norm=weights.take(f"{prefix}.post_attention_layernorm.weight", c.hidden),
-            gate_up=Linear(torch.cat(gate_up)),
-            down=Linear(weights.take(f"{mlp}.down_proj.weight", c.hidden, c.intermediate)),
+            gate_up=torch.cat(gate_up),
+            down=weights.take(f"{mlp}.down_proj.weight", c.hidden, c.intermediate),
+            eps=c.eps,
         )
+        return self.kernels.layer(found)
 
     @property
     def layers(self) -> int:
         """Number of layers."""
         return self.config.layers
 
-    @property
-    def methods(self) -> str:
-        """How products are computed here, for the fingerprint: `library`, `ordered` or `mixed`, and for attention."""
-        linears = [linear for layer in self._layers for linear in (layer.qkv, layer.output, layer.gate_up, layer.down)]
-        safe = {bool(linear.counts) for linear in (*linears, self._head)}
-        kind = "mixed" if len(safe) == 2 else ("library" if True in safe else "ordered")
-        return f"linear={kind},attention={'library' if self.product.library else 'ordered'}"
-
-    def inputs(self, ids: Tensor, positions: Tensor, slots: Tensor, plan: Plan) -> StepInputs:
+    def inputs(self, ids: Tensor, positions: Tensor, slots: Tensor, attend: Attention) -> StepInputs:
         """Bundle a step: `ids` and `positions` `[T]`, `slots` `[T * kv_heads]`."""
-        return StepInputs(ids, self._cos.index_select(0, positions), self._sin.index_select(0, positions), slots, plan)
+        places = Places(self._cos.index_select(0, positions), self._sin.index_select(0, positions), slots)
+        return StepInputs(ids, places, attend)
 
     def embed(self, step: StepInputs) -> Tensor:
         """`[T] -> [T, hidden]`."""
         return self._embedding.index_select(0, step.ids)
 
     def layer(self, index: int, hidden: Tensor, step: StepInputs, keys: Tensor, values: Tensor) -> Tensor:
-        """One layer, in place: `[T, hidden] -> [T, hidden]`; writes the step's keys and values into the layer's pools first.
-
-        Rows are taken `_PIECE` at a time so that what lies between two products stays in the cache; no bit depends on it.
-        """
-        layer, geometry = self._layers[index], self.geometry
-        queries = hidden.new_empty(hidden.shape[0], geometry.heads, geometry.head_dim)
-        for start in range(0, hidden.shape[0], _PIECE):
-            self._project(layer, hidden, step, slice(start, start + _PIECE), queries, keys, values)
-        attended = reference.paged_attention(queries, keys, values, step.plan, geometry, self.product)
-        for start in range(0, hidden.shape[0], _PIECE):
-            rows = hidden[start : start + _PIECE]
-            rows.add_(layer.output(attended[start : start + _PIECE].flatten(1)))
-            gate_up = layer.gate_up(reference.rms_norm(rows, layer.mlp_norm, self.config.eps))
-            rows.add_(layer.down(reference.silu_mul(gate_up)))
+        """One layer, in place: `[T, hidden] -> [T, hidden]`; writes the step's keys and values into the layer's pools first."""
+        layer = self._layers[index]
+        queries = layer.project(hidden, step.places, keys, values)
+        layer.finish(hidden, step.attend(queries, keys, values))
         return hidden
-
-    def _project(
-        self, layer: _Layer, hidden: Tensor, step: StepInputs, part: slice, queries: Tensor, keys: Tensor, values: Tensor
-    ) -> None:
-        c, cos, sin = self.config, step.cos[part], step.sin[part]
-        slots = step.slots.view(-1, c.kv_heads)[part].reshape(-1)
-        mixed = layer.qkv(reference.rms_norm(hidden[part], layer.input_norm, c.eps)).view(len(cos), -1, c.head_dim)
-        value = c.heads + c.kv_heads  # where the values begin
-        reference.write_kv(keys, reference.rotary(mixed[:, c.heads : value], cos, sin), slots)
-        reference.write_kv(values, mixed[:, value:], slots)
-        queries[part] = reference.rotary(mixed[:, : c.heads], cos, sin)
 
     def head(self, hidden: Tensor) -> Tensor:
         """Final norm and vocabulary: `[n, hidden] -> [n, V]`."""
-        return self._head(reference.rms_norm(hidden, self._norm, self.config.eps))
+        return self._head(hidden)

@@ -14,8 +14,7 @@ from engine.batch import Batch, Row, RowOutput
 from engine.config import EngineConfig
 from engine.errors import NonFinite, RowFailed
 from engine.model import Model, StepInputs
-from kernels import reference
-from kernels.plan import Plan, Span
+from kernels.plan import Span
 
 log = logging.getLogger(__name__)
 
@@ -79,10 +78,8 @@ class Runner:
             first += len(row.tokens)
         where, block = np.concatenate(positions), np.concatenate(blocks)
         slots = (block[:, None] * kv_heads + np.arange(kv_heads)) * size + (where % size)[:, None]
-        product = self.model.product
-        plan = Plan(spans, geometry, short=product.short // geometry.group, batches=product.batches)
-        tokens = torch.from_numpy(np.concatenate(ids))
-        return self.model.inputs(tokens, torch.from_numpy(where), torch.from_numpy(slots.reshape(-1)), plan)
+        tokens, attend = torch.from_numpy(np.concatenate(ids)), self.model.kernels.plan(spans)
+        return self.model.inputs(tokens, torch.from_numpy(where), torch.from_numpy(slots.reshape(-1)), attend)
 
     def _outputs(self, rows: Sequence[Row], hidden: Tensor) -> list[RowOutput]:
         wanted, targets, spans, first = [], [], [], 0
@@ -114,7 +111,7 @@ class Runner:
                 if part.start <= line < part.stop and finite[line]:
                     drawn[line] = sampling.draw(logits[line - start].numpy(), draw.sampling, draw.position)
                     chosen[line] = drawn[line]
-            logprobs[part] = reference.log_probabilities(logits, chosen[part])
+            logprobs[part] = self.model.kernels.log_probabilities(logits, chosen[part])
         finite &= torch.isfinite(logprobs)
         outputs = []
         for row, span, end in zip(rows, spans, ends.tolist(), strict=True):

@@ -10,9 +10,10 @@ from engine import isa
 
 isa.pin("auto")  # before any test module imports torch
 
-from engine.config import EngineConfig  # noqa: E402
+from engine.config import EngineConfig, Kernels  # noqa: E402
 from engine.model import Model  # noqa: E402
 from engine.runner import Runner  # noqa: E402
+from kernels.errors import KernelsUnavailable  # noqa: E402
 from tests.engine.checkpoints import Shape, write_checkpoint  # noqa: E402
 
 CONFIG = EngineConfig(blocks=160, block_size=16, slots=8, token_budget=256, chunk=64, poison_free_blocks=True)
@@ -23,9 +24,23 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_checkpoint(tmp_path_factory.mktemp("model"), Shape())
 
 
-@pytest.fixture(scope="session")
-def runner(checkpoint: Path) -> Runner:
+@pytest.fixture(scope="session", params=["reference", "native"])
+def kernels(request: pytest.FixtureRequest) -> Kernels:
+    """Each set of kernels in turn."""
+    return request.param
+
+
+def model(folder: Path, kernels: Kernels = "reference") -> Model:
+    """A model on one set of kernels; skips where the compiled ones cannot be had."""
     import torch
 
     torch.set_num_threads(CONFIG.threads)
-    return Runner(Model(checkpoint, CONFIG.block_size), CONFIG)
+    try:
+        return Model(folder, CONFIG.block_size, kernels=kernels, level=torch.backends.cpu.get_cpu_capability().lower())
+    except KernelsUnavailable as error:
+        pytest.skip(str(error))
+
+
+@pytest.fixture(scope="session")
+def runner(checkpoint: Path, kernels: Kernels) -> Runner:
+    return Runner(model(checkpoint, kernels), CONFIG)

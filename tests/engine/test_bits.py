@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import random
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -14,13 +16,11 @@ import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
-from engine.model import Model
+from engine.config import Kernels
 from engine.request import Priority
 from engine.runner import Runner
-from kernels import reference
-from kernels.matmul import TileProduct
-from kernels.plan import Geometry, Span
-from tests.engine.conftest import CONFIG
+from kernels.plan import Span
+from tests.engine.conftest import CONFIG, model
 from tests.engine.driving import Arrival, bits, drive, mixed_requests
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,25 +30,20 @@ import json, sys
 from pathlib import Path
 from engine import isa
 isa.pin("auto")
-import torch
-from engine.model import Model
 from engine.runner import Runner
-from kernels import reference
-from kernels.matmul import TileProduct
-from kernels.plan import Geometry, Span
-from tests.engine.conftest import CONFIG
+from tests.engine.conftest import CONFIG, model
 from tests.engine.driving import Arrival, bits, drive, mixed_requests
-torch.set_num_threads(CONFIG.threads)
-runner = Runner(Model(Path(sys.argv[1]), CONFIG.block_size), CONFIG)
+runner = Runner(model(Path(sys.argv[1]), sys.argv[2]), CONFIG)
 alone = [drive(CONFIG, runner.run, [Arrival(0, request)])[0] for request in mixed_requests()]
 print(json.dumps([bits(outcome).hex() for outcome in alone]))
 """
 
 
 @pytest.fixture(scope="module")
-def oracle(checkpoint: Path) -> list[bytes]:
-    """Each request alone, in a process of its own."""
-    run = subprocess.run([sys.executable, "-c", ORACLE, str(checkpoint)], cwd=ROOT, capture_output=True, text=True, check=True)
+def oracle(checkpoint: Path, kernels: Kernels, runner: Runner) -> list[bytes]:
+    """Each request alone, in a process of its own, on the kernels of the runner."""
+    command = [sys.executable, "-c", ORACLE, str(checkpoint), kernels]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     return [bytes.fromhex(value) for value in json.loads(run.stdout)]
 
 
@@ -81,9 +76,7 @@ def test_static_batching_gives_the_bits_of_the_oracle(runner: Runner, oracle: li
     assert [bits(outcomes[i]) for i in range(len(REQUESTS))] == oracle
 
 
-def _library_attention(
-    q: Tensor, keys: Tensor, values: Tensor, spans: list[Span], geometry: Geometry, product: TileProduct
-) -> Tensor:
+def _library_attention(q: Tensor, keys: Tensor, values: Tensor, spans: Sequence[Span]) -> Tensor:
     """The same attention through scaled_dot_product_attention, span by span."""
     outputs = []
     for span in spans:
@@ -98,9 +91,8 @@ def _library_attention(
 
 def test_control_library_attention_breaks_the_contract(checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The negative control: were it to pass, the tests above would prove nothing."""
-    runner = Runner(Model(checkpoint, CONFIG.block_size), CONFIG)
-    monkeypatch.setattr("engine.runner.Plan", lambda spans, geometry, *, short, batches: spans)
-    monkeypatch.setattr(reference, "paged_attention", _library_attention)
+    runner = Runner(model(checkpoint), CONFIG)
+    monkeypatch.setattr(runner.model.kernels, "plan", lambda spans: functools.partial(_library_attention, spans=spans))
     request = REQUESTS[13]
     whole = drive(dataclasses.replace(CONFIG, chunk=256), runner.run, [Arrival(0, request)])[0]
     cut = drive(dataclasses.replace(CONFIG, chunk=7, grid=1), runner.run, [Arrival(0, request)])[0]

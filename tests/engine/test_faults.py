@@ -6,15 +6,15 @@ import dataclasses
 from pathlib import Path
 
 import pytest
-import torch
 from torch import Tensor
 
 from engine.batch import Batch, RowOutput
+from engine.config import Kernels
 from engine.errors import NonFinite, RowFailed
-from engine.model import Model, StepInputs
+from engine.model import StepInputs
 from engine.request import Generate, Priority, Request, Score
 from engine.runner import Runner
-from tests.engine.conftest import CONFIG
+from tests.engine.conftest import CONFIG, model
 from tests.engine.driving import Arrival, bits, drive
 
 GOOD: list[Request] = [Score((1, 3, 4, 5) * 20), Generate((1, 3, 4), limit=4), Score((1, 6, 7)), Score((1, 3) * 40)]
@@ -22,10 +22,9 @@ BAD_TOKEN = 10
 
 
 @pytest.fixture
-def guilty(checkpoint: Path) -> Runner:
+def guilty(checkpoint: Path, kernels: Kernels) -> Runner:
     """A runner of its own, to be broken."""
-    torch.set_num_threads(CONFIG.threads)
-    return Runner(Model(checkpoint, CONFIG.block_size), CONFIG)
+    return Runner(model(checkpoint, kernels), CONFIG)
 
 
 def _with_bad_one(runner: Runner, bad: Request) -> None:
@@ -74,9 +73,9 @@ def test_freed_blocks_are_poisoned_where_asked(guilty: Runner) -> None:
     assert not any(bool(pool.isfinite().any()) for pool in (*guilty._keys, *guilty._values))
 
 
-def test_without_poison_the_bits_are_the_same(checkpoint: Path, runner: Runner) -> None:
+def test_without_poison_the_bits_are_the_same(checkpoint: Path, kernels: Kernels, runner: Runner) -> None:
     clean = dataclasses.replace(CONFIG, poison_free_blocks=False)
-    other = Runner(Model(checkpoint, CONFIG.block_size), clean)
+    other = Runner(model(checkpoint, kernels), clean)
     arrivals = [Arrival(i, request) for i, request in enumerate(GOOD)]
     plain, poisoned = drive(clean, other.run, arrivals), drive(CONFIG, runner.run, arrivals)
     assert [bits(plain[i]) for i in range(len(GOOD))] == [bits(poisoned[i]) for i in range(len(GOOD))]

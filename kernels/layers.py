@@ -1,0 +1,73 @@
+"""What a set of kernels offers the model: the nouns shared by the plain and the compiled one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from torch import Tensor
+
+from kernels.plan import Span
+
+Attention = Callable[[Tensor, Tensor, Tensor], Tensor]  # queries [T, H, D], pool of keys, pool of values -> [T, H, D]
+Head = Callable[[Tensor], Tensor]  # [n, hidden] -> [n, V]
+
+
+@dataclass(frozen=True, slots=True)
+class LayerWeights:
+    """One layer as the checkpoint has it, float32; matrices are `[out, in]`."""
+
+    input_norm: Tensor  # [hidden]
+    qkv: Tensor  # [(H + 2G) * D, hidden], queries first, then keys, then values
+    output: Tensor  # [hidden, H * D]
+    mlp_norm: Tensor  # [hidden]
+    gate_up: Tensor  # [2 * inner, hidden], gate first
+    down: Tensor  # [hidden, inner]
+    eps: float
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where the T rows of a step stand."""
+
+    cos: Tensor  # [T, D/2] of the rows' absolute positions
+    sin: Tensor
+    slots: Tensor  # [T * kv_heads] rows of the pool seen as [blocks * kv_heads * block_size]
+
+
+class Layer(Protocol):
+    """One layer, cut where attention stands."""
+
+    def project(self, hidden: Tensor, places: Places, keys: Tensor, values: Tensor) -> Tensor:
+        """Norm, projection, rotation: `[T, hidden] -> queries [T, H, D]`; the rows' keys and values go into the pools."""
+        ...
+
+    def finish(self, hidden: Tensor, attended: Tensor) -> None:
+        """Output projection and gated MLP, added to `hidden [T, hidden]` in place; `attended` is `[T, H, D]`."""
+        ...
+
+
+class KernelSet(Protocol):
+    """Everything numerical of a pass. One set reads no pool that another has written: they may lay out a block differently."""
+
+    @property
+    def name(self) -> str:
+        """Which kernels these are and how they were made, for the fingerprint."""
+        ...
+
+    def layer(self, weights: LayerWeights) -> Layer:
+        """Take a layer's weights into the form these kernels want."""
+        ...
+
+    def head(self, norm: Tensor, weight: Tensor, eps: float) -> Head:
+        """Final norm `[hidden]` and vocabulary `[V, hidden]`."""
+        ...
+
+    def plan(self, spans: Sequence[Span]) -> Attention:
+        """Attention for the rows of one step, to be called once a layer."""
+        ...
+
+    def log_probabilities(self, logits: Tensor, chosen: Tensor) -> Tensor:
+        """log softmax(logits)[chosen] over the whole vocabulary: `[n, V], [n] -> [n]`."""
+        ...

@@ -1,0 +1,129 @@
+// Sixteen floats at a time, as one AVX-512 or two AVX2 registers. Every operation is correctly rounded and every order is written
+// down, so both instruction sets give the same bits. Compiled with contraction off: a fused product is one that says `madd`.
+#pragma once
+#include <immintrin.h>
+
+#include <cstring>
+
+namespace native {
+
+constexpr int LANES = 16;
+
+#if defined(__AVX512F__)
+
+struct V { __m512 x; };
+inline V load(const float* p) { return {_mm512_loadu_ps(p)}; }
+inline void store(float* p, V v) { _mm512_storeu_ps(p, v.x); }
+inline V all(float f) { return {_mm512_set1_ps(f)}; }
+inline V operator+(V a, V b) { return {_mm512_add_ps(a.x, b.x)}; }
+inline V operator-(V a, V b) { return {_mm512_sub_ps(a.x, b.x)}; }
+inline V operator*(V a, V b) { return {_mm512_mul_ps(a.x, b.x)}; }
+inline V operator/(V a, V b) { return {_mm512_div_ps(a.x, b.x)}; }
+inline V madd(V a, V b, V c) { return {_mm512_fmadd_ps(a.x, b.x, c.x)}; }
+inline V nmadd(V a, V b, V c) { return {_mm512_fnmadd_ps(a.x, b.x, c.x)}; }
+inline V higher(V a, V b) { return {_mm512_max_ps(a.x, b.x)}; }  // b where either is not a number
+inline V lower(V a, V b) { return {_mm512_min_ps(a.x, b.x)}; }
+inline V nearest(V a) { return {_mm512_roundscale_ps(a.x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC)}; }
+inline V two_to(V n) {
+    return {_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_add_epi32(_mm512_cvttps_epi32(n.x), _mm512_set1_epi32(127)), 23))};
+}
+inline V zero_where_below(V x, float bound, V y) {
+    return {_mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x.x, _mm512_set1_ps(bound), _CMP_NLT_UQ), y.x)};
+}
+inline __m256 low(V v) { return _mm512_castps512_ps256(v.x); }
+inline __m256 high(V v) { return _mm512_extractf32x8_ps(v.x, 1); }
+
+#elif defined(__AVX2__) && defined(__FMA__)
+
+struct V { __m256 a, b; };
+inline V load(const float* p) { return {_mm256_loadu_ps(p), _mm256_loadu_ps(p + 8)}; }
+inline void store(float* p, V v) { _mm256_storeu_ps(p, v.a); _mm256_storeu_ps(p + 8, v.b); }
+inline V all(float f) { return {_mm256_set1_ps(f), _mm256_set1_ps(f)}; }
+inline V operator+(V x, V y) { return {_mm256_add_ps(x.a, y.a), _mm256_add_ps(x.b, y.b)}; }
+inline V operator-(V x, V y) { return {_mm256_sub_ps(x.a, y.a), _mm256_sub_ps(x.b, y.b)}; }
+inline V operator*(V x, V y) { return {_mm256_mul_ps(x.a, y.a), _mm256_mul_ps(x.b, y.b)}; }
+inline V operator/(V x, V y) { return {_mm256_div_ps(x.a, y.a), _mm256_div_ps(x.b, y.b)}; }
+inline V madd(V x, V y, V z) { return {_mm256_fmadd_ps(x.a, y.a, z.a), _mm256_fmadd_ps(x.b, y.b, z.b)}; }
+inline V nmadd(V x, V y, V z) { return {_mm256_fnmadd_ps(x.a, y.a, z.a), _mm256_fnmadd_ps(x.b, y.b, z.b)}; }
+inline V higher(V x, V y) { return {_mm256_max_ps(x.a, y.a), _mm256_max_ps(x.b, y.b)}; }
+inline V lower(V x, V y) { return {_mm256_min_ps(x.a, y.a), _mm256_min_ps(x.b, y.b)}; }
+inline __m256 nearest8(__m256 a) { return _mm256_round_ps(a, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC); }
+inline V nearest(V x) { return {nearest8(x.a), nearest8(x.b)}; }
+inline __m256 two_to8(__m256 n) {
+    return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_add_epi32(_mm256_cvttps_epi32(n), _mm256_set1_epi32(127)), 23));
+}
+inline V two_to(V n) { return {two_to8(n.a), two_to8(n.b)}; }
+inline __m256 kept8(__m256 x, float bound, __m256 y) {
+    return _mm256_and_ps(_mm256_cmp_ps(x, _mm256_set1_ps(bound), _CMP_NLT_UQ), y);
+}
+inline V zero_where_below(V x, float bound, V y) { return {kept8(x.a, bound, y.a), kept8(x.b, bound, y.b)}; }
+inline __m256 low(V v) { return v.a; }
+inline __m256 high(V v) { return v.b; }
+
+#else
+#error "needs AVX-512 or AVX2 with FMA"
+#endif
+
+// The last lanes of a row pass through the same instructions as the others, filled up with `fill`.
+inline V load_part(const float* p, int count, float fill = 0.0f) {
+    if (count >= LANES) return load(p);
+    float padded[LANES];
+    for (int i = 0; i < LANES; i++) padded[i] = i < count ? p[i] : fill;
+    return load(padded);
+}
+
+inline void store_part(float* p, V v, int count) {
+    if (count >= LANES) return store(p, v);
+    float padded[LANES];
+    store(padded, v);
+    std::memcpy(p, padded, sizeof(float) * count);
+}
+
+inline void copy(const float* from, int count, float* to) {  // short runs: a library call costs more than the copy
+    int i = 0;
+    for (; i + LANES <= count; i += LANES) store(to + i, load(from + i));
+    for (; i < count; i++) to[i] = from[i];
+}
+
+// Lanes are folded by halving: 8 + 8, 4 + 4, 2 + 2, 1 + 1.
+inline float sum(V v) {
+    __m256 eight = _mm256_add_ps(low(v), high(v));
+    __m128 four = _mm_add_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+    __m128 two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_add_ss(two, _mm_shuffle_ps(two, two, 1)));
+}
+
+inline float highest(V v) {
+    __m256 eight = _mm256_max_ps(low(v), high(v));
+    __m128 four = _mm_max_ps(_mm256_castps256_ps128(eight), _mm256_extractf128_ps(eight, 1));
+    __m128 two = _mm_max_ps(four, _mm_movehl_ps(four, four));
+    return _mm_cvtss_f32(_mm_max_ss(two, _mm_shuffle_ps(two, two, 1)));
+}
+
+constexpr float EXP_LOWEST = -87.0f, EXP_HIGHEST = 88.0f;
+
+// exp(x), after Cephes expf: x = n ln 2 + r with ln 2 in two parts, a polynomial of degree five in r, times 2^n.
+// Below exp(-87) the result is 0, so exp(-inf) = 0 and exp(0) = 1 hold exactly; not a number stays one.
+inline V exp(V x) {
+    V bounded = lower(all(EXP_HIGHEST), higher(all(EXP_LOWEST), x));
+    V n = nearest(bounded * all(1.44269504088896341f));
+    V r = nmadd(n, all(-2.12194440e-4f), nmadd(n, all(0.693359375f), bounded));
+    V p = all(1.9875691500e-4f);
+    p = madd(p, r, all(1.3981999507e-3f));
+    p = madd(p, r, all(8.3334519073e-3f));
+    p = madd(p, r, all(4.1665795894e-2f));
+    p = madd(p, r, all(1.6666665459e-1f));
+    p = madd(p, r, all(5.0000001201e-1f));
+    p = madd(p, r * r, r) + all(1.0f);
+    return zero_where_below(x, EXP_LOWEST, p * two_to(n));
+}
+
+inline float exp(float x) {
+    float lanes[LANES];
+    store(lanes, exp(all(x)));
+    return lanes[0];
+}
+
+inline int rounded_up(int n) { return (n + LANES - 1) / LANES * LANES; }
+
+}  // namespace native

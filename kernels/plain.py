@@ -1,0 +1,101 @@
+"""The reference kernels as a set: torch operations whose bits follow from IEEE 754, and library products that a probe proved."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from kernels import KERNEL_SET, exact, reference
+from kernels.layers import Attention, Head, LayerWeights, Places
+from kernels.matmul import Linear, TileProduct, tile_product
+from kernels.plan import SHORT, SLAB, TALL, TILE, Geometry, Plan, Span
+
+_PIECE = 512  # rows: what lies between two products then stays in the cache; no bit depends on it
+
+
+class PlainLayer:
+    """One layer; a KV block is `[kv_heads, block_size, head_dim]`, keys as values."""
+
+    def __init__(self, weights: LayerWeights, geometry: Geometry) -> None:
+        self._weights, self._geometry = weights, geometry
+        self._qkv, self._output = Linear(weights.qkv), Linear(weights.output)
+        self._gate_up, self._down = Linear(weights.gate_up), Linear(weights.down)
+
+    @property
+    def linears(self) -> tuple[Linear, ...]:
+        """The products of this layer."""
+        return self._qkv, self._output, self._gate_up, self._down
+
+    def project(self, hidden: Tensor, places: Places, keys: Tensor, values: Tensor) -> Tensor:
+        """As `Layer.project`, some rows at a time."""
+        geometry = self._geometry
+        queries = hidden.new_empty(hidden.shape[0], geometry.heads, geometry.head_dim)
+        slots = places.slots.view(-1, geometry.kv_heads)
+        first_value = geometry.heads + geometry.kv_heads
+        for start in range(0, hidden.shape[0], _PIECE):
+            part = slice(start, start + _PIECE)
+            cos, sin = places.cos[part], places.sin[part]
+            normed = reference.rms_norm(hidden[part], self._weights.input_norm, self._weights.eps)
+            mixed = self._qkv(normed).view(len(cos), -1, geometry.head_dim)
+            there = slots[part].reshape(-1)
+            reference.write_kv(keys, reference.rotary(mixed[:, geometry.heads : first_value], cos, sin), there)
+            reference.write_kv(values, mixed[:, first_value:], there)
+            queries[part] = reference.rotary(mixed[:, : geometry.heads], cos, sin)
+        return queries
+
+    def finish(self, hidden: Tensor, attended: Tensor) -> None:
+        """As `Layer.finish`, some rows at a time."""
+        for start in range(0, hidden.shape[0], _PIECE):
+            rows = hidden[start : start + _PIECE]
+            rows.add_(self._output(attended[start : start + _PIECE].flatten(1)))
+            gate_up = self._gate_up(reference.rms_norm(rows, self._weights.mlp_norm, self._weights.eps))
+            rows.add_(self._down(reference.silu_mul(gate_up)))
+
+
+class Plain:
+    """Serves the number of threads that the calling thread had when it was made. Implements `KernelSet`."""
+
+    def __init__(self, geometry: Geometry) -> None:
+        self._geometry, self._threads = geometry, torch.get_num_threads()
+        self.product: TileProduct = tile_product(
+            tall=TALL * geometry.group,
+            short=SHORT * geometry.group,
+            depth=geometry.head_dim,
+            tile=TILE,
+            largest=max(SLAB, geometry.kv_heads),
+            threads=self._threads,
+        )
+        self._linears: list[Linear] = []
+
+    @property
+    def name(self) -> str:
+        """The set and how products and exponentials are computed here: by the library, or in a written order."""
+        safe = {bool(linear.counts) for linear in self._linears}
+        kind = "mixed" if len(safe) == 2 else ("library" if True in safe else "ordered")
+        attention = "library" if self.product.library else "ordered"
+        exp = "library" if exact.library_exp_is_safe(self._threads) else "ordered"
+        return f"{KERNEL_SET},torch={torch.__version__},linear={kind},attention={attention},exp={exp}"
+
+    def layer(self, weights: LayerWeights) -> PlainLayer:
+        """Keep a layer's weights, and prove the row counts of its products."""
+        layer = PlainLayer(weights, self._geometry)
+        self._linears.extend(layer.linears)
+        return layer
+
+    def head(self, norm: Tensor, weight: Tensor, eps: float) -> Head:
+        """Final norm and vocabulary."""
+        linear = Linear(weight)
+        self._linears.append(linear)
+        return lambda hidden: linear(reference.rms_norm(hidden, norm, eps))
+
+    def plan(self, spans: Sequence[Span]) -> Attention:
+        """Cut a step into slabs of equal work."""
+        product, geometry = self.product, self._geometry
+        plan = Plan(spans, geometry, short=product.short // geometry.group, batches=product.batches)
+        return lambda q, keys, values: reference.paged_attention(q, keys, values, plan, geometry, product)
+
+    def log_probabilities(self, logits: Tensor, chosen: Tensor) -> Tensor:
+        """See `reference.log_probabilities`."""
+        return reference.log_probabilities(logits, chosen)
