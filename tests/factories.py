@@ -127,12 +127,13 @@ def _item_set(test: TestVersion, variants: int) -> ItemSet:
         kind="variant",
         reference=test.reference,
         count=variants,
-        frozen_at=clock.now(),
     )
     rows = [_snv(reference, contig, 200 + n // 3, n % 3) for n in range(variants)]
     Item.objects.bulk_create(
         Item(item_set=made, ordinal=n, contig=contig, position=p, ref=r, alt=a) for n, (p, r, a) in enumerate(rows)
     )
+    made.frozen_at = clock.now()
+    made.save(update_fields=["frozen_at"])
     return made
 
 

@@ -7,7 +7,8 @@ from itertools import islice
 from uuid import UUID
 
 import structlog
-from django.db import transaction
+from django.db import DataError, transaction
+from django.db.models import Q
 
 from audit import services as audit
 from engine_queue.models import ItemSet
@@ -19,13 +20,14 @@ from orders import intake as checker
 from orders import staging, uploads
 from orders.machines import INTAKE
 from orders.models import Intake
-from orders.references import view
+from orders.references import ReferenceChanged, view
 from outbox import services as outbox
 from storage.services import path_of
 
 log = structlog.get_logger(__name__)
 
 BATCH = 2_000  # verdicts staged at a time
+FORGOTTEN = timedelta(seconds=30)  # waiting without being taken up
 STALLED = timedelta(minutes=2)  # without progress: the checking worker is gone
 MOST_TRIES = 3
 ACTOR = process("intake check")
@@ -47,6 +49,9 @@ def check_intake(pk: UUID) -> None:
         _check(intake)
     except (staging.Superseded, Stale):
         log.warning("intake.superseded", intake=str(pk))
+    except (DataError, OSError, checker.IntakeError, ReferenceChanged) as error:  # another try would meet the same
+        log.error("intake.cannot_be_checked", intake=str(pk), error=type(error).__name__)
+        _give_up(intake)
 
 
 def _check(intake: Intake) -> None:
@@ -82,14 +87,22 @@ def _give_up(intake: Intake) -> None:
 
 
 def recover() -> int:
-    """Give back uploads whose check has stopped moving; returns how many."""
+    """Give back uploads whose check has stopped moving, and ask again for those nobody took up; returns how many."""
+    now = clock.now()
+    forgotten = Intake.objects.filter(state="waiting").filter(
+        Q(claimed_at__lt=now - FORGOTTEN) | Q(claimed_at=None, created_at__lt=now - FORGOTTEN)
+    )
+    for intake in forgotten:  # the broker lost the message, or the queue is long: a second one harms nobody
+        with transaction.atomic():
+            Intake.objects.filter(pk=intake.pk, state="waiting").update(claimed_at=now)
+            outbox.post(topic=uploads.TOPIC, payload={"intake": str(intake.pk)}, organisation_id=intake.ordering_organisation_id)
     stalled = Intake.objects.filter(state="checking", claimed_at__lt=clock.now() - STALLED)
     for intake in stalled:
         with transaction.atomic():
             audit.transition(INTAKE, intake, to="waiting", actor=ACTOR, reason="intake.worker-lost")
             outbox.post(topic=uploads.TOPIC, payload={"intake": str(intake.pk)}, organisation_id=intake.ordering_organisation_id)
         log.warning("intake.recovered", intake=str(intake.pk))
-    return len(stalled)
+    return len(stalled) + len(forgotten)
 
 
 def _take(pk: UUID) -> Intake | None:
@@ -159,11 +172,11 @@ class _Reporter:
     """Writes the share of bytes read, twice a second at most; it also shows that the check is alive."""
 
     def __init__(self, intake: Intake) -> None:
-        self._pk, self._next = intake.pk, 0.0
+        self._pk, self._version, self._next = intake.pk, intake.version, 0.0
 
     def __call__(self, progress: checker.Progress) -> None:
         if time.monotonic() < self._next:
             return
         self._next = time.monotonic() + 0.5
         share = progress.bytes_read / progress.bytes_total if progress.bytes_total else 1.0
-        Intake.objects.filter(pk=self._pk, state="checking").update(progress=share, claimed_at=clock.now())
+        Intake.objects.filter(pk=self._pk, state="checking", version=self._version).update(progress=share, claimed_at=clock.now())

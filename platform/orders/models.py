@@ -128,7 +128,7 @@ class IntakeRecord(models.Model):
     id = models.BigAutoField(primary_key=True)
     intake = models.ForeignKey(Intake, on_delete=models.CASCADE, related_name="rows")
     line = models.PositiveIntegerField()
-    alt_index = models.PositiveSmallIntegerField()
+    alt_index = models.PositiveIntegerField()
     outcome = models.CharField(max_length=12)  # accepted | parked | refused | not_carried | no_call
     code = models.CharField(max_length=60, blank=True)
     reason = models.TextField(blank=True)

@@ -61,16 +61,11 @@ class Stage:
         """COPY one batch: an item for each accepted verdict, a record for each verdict."""
         accepted = [v for v in verdicts if v.outcome is Outcome.ACCEPTED]
         with transaction.atomic():
-            self._still_ours()
+            _still_ours(self.intake)
             ids = dict(zip(map(id, accepted), _item_ids(len(accepted)), strict=True))
             _copy("engine_queue_item", _ITEM, (self._item(v, ids[id(v)], self.items + n) for n, v in enumerate(accepted)))
             _copy("orders_intakerecord", _RECORD, (self._record(v, ids.get(id(v))) for v in verdicts))
         self.items += len(accepted)
-
-    def _still_ours(self) -> None:
-        rows = Intake.objects.select_for_update().filter(pk=self.intake.pk, state="checking", version=self.intake.version)
-        if not rows.exists():
-            raise Superseded(code=str(Reason.INTAKE_WORKER_LOST))
 
     def _item(self, v: Verdict, pk: int, ordinal: int) -> tuple[Any, ...]:
         sequence = "" if self.item_set.kind == "variant" else self.bases.read(v.sequence_offset, v.sequence_length)
@@ -104,23 +99,24 @@ class Stage:
 
 
 def begin(intake: Intake, path: Path, *, kind: Kind, limits: Limits) -> Stage:
-    """A fresh stage for one check; what an interrupted one left is taken away."""
+    """A fresh stage for one check; what an interrupted one left is taken away. Raises `Superseded`, as every write does."""
     clear(intake)
-    item_set = ItemSet.objects.create(
-        organisation_id=intake.performing_laboratory_id,
-        kind="variant" if kind is Kind.VCF else "sequence",
-        reference=intake.test_version.reference if kind is Kind.VCF else None,
-    )
-    intake.item_set = item_set
-    intake.save(update_fields=["item_set"])
+    with transaction.atomic():
+        _still_ours(intake)
+        item_set = ItemSet.objects.create(
+            organisation_id=intake.performing_laboratory_id,
+            kind="variant" if kind is Kind.VCF else "sequence",
+            reference=intake.test_version.reference if kind is Kind.VCF else None,
+        )
+        intake.item_set = item_set
+        intake.save(update_fields=["item_set"])
     return Stage(intake, item_set, SequenceReader(path, limits=limits))
 
 
 def clear(intake: Intake) -> None:
     """Take away everything staged for an intake that nothing was ordered on, a batch at a time."""
-    _batchwise(
-        "DELETE FROM orders_intakerecord WHERE id IN (SELECT id FROM orders_intakerecord WHERE intake_id = %s LIMIT %s)", intake.pk
-    )
+    records = "SELECT id FROM orders_intakerecord WHERE intake_id = %s LIMIT %s"
+    _batchwise(intake, f"DELETE FROM orders_intakerecord WHERE id IN ({records})", intake.pk)  # noqa: S608
     drop_items(intake)
 
 
@@ -129,24 +125,29 @@ def drop_items(intake: Intake) -> None:
     item_set = intake.item_set
     if item_set is None:
         return
-    _batchwise(
-        "UPDATE orders_intakerecord SET item_id = NULL WHERE id IN "
-        "(SELECT id FROM orders_intakerecord WHERE intake_id = %s AND item_id IS NOT NULL LIMIT %s)",
-        intake.pk,
-    )
-    _batchwise(
-        "DELETE FROM engine_queue_item WHERE id IN (SELECT id FROM engine_queue_item WHERE item_set_id = %s LIMIT %s)", item_set.pk
-    )
+    linked = "SELECT id FROM orders_intakerecord WHERE intake_id = %s AND item_id IS NOT NULL LIMIT %s"
+    _batchwise(intake, f"UPDATE orders_intakerecord SET item_id = NULL WHERE id IN ({linked})", intake.pk)  # noqa: S608
+    items = "SELECT id FROM engine_queue_item WHERE item_set_id = %s LIMIT %s"
+    _batchwise(intake, f"DELETE FROM engine_queue_item WHERE id IN ({items})", item_set.pk)  # noqa: S608
     with transaction.atomic():
+        _still_ours(intake)
         intake.item_set = None
         intake.save(update_fields=["item_set"])
         item_set.delete()
 
 
-def _batchwise(sql: str, key: UUID) -> None:
+def _still_ours(intake: Intake) -> None:
+    """Lock the upload's row and compare: the version that `checking` gave is the fencing token of this attempt."""
+    rows = Intake.objects.select_for_update(of=("self",)).filter(pk=intake.pk, state="checking", version=intake.version)
+    if not rows.exists():
+        raise Superseded(code=str(Reason.INTAKE_WORKER_LOST))
+
+
+def _batchwise(intake: Intake, sql: str, key: UUID) -> None:
     """Run a statement until it finds nothing more: each stays far below the role's time limit, whatever the file's size."""
-    with connection.cursor() as cursor:
-        while True:
+    while True:
+        with transaction.atomic(), connection.cursor() as cursor:
+            _still_ours(intake)
             cursor.execute(sql, [key, BATCH])
             if cursor.rowcount < BATCH:
                 return

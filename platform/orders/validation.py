@@ -52,7 +52,7 @@ def _specimen(specimen: SpecimenDetails, patient: PatientDetails, fields: Object
     _text(specimen.source, "specimen_source", "The source", 120, fields, required=False)
     if specimen.collected_at > clock.now() + CLOCK_SKEW:
         fields["collected_at"].append("The collection time lies in the future.")
-    elif specimen.collected_at.date() < patient.birth_date - timedelta(days=1):
+    elif specimen.collected_at.date() + timedelta(days=1) < patient.birth_date:
         fields["collected_at"].append("The collection time lies before the patient's birth.")
 
 

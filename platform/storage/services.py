@@ -1,5 +1,6 @@
 """Put a stream into the store and find it again."""
 
+import errno
 import hashlib
 import os
 import tempfile
@@ -15,6 +16,10 @@ from foundation.errors import Refused
 from storage.models import StoredFile
 
 ORPHAN_SECONDS = 24 * 3600
+
+
+class NoSpace(Refused):
+    """The laboratory's file store is full; nothing was kept. Tell the laboratory, and send the file again later."""
 
 
 class TooLarge(Refused):
@@ -88,8 +93,10 @@ def _spool(chunks: Iterable[bytes], limit: int) -> tuple[Path, str, int]:
                 out.write(chunk)
             out.flush()
             os.fsync(out.fileno())
-    except BaseException:
+    except BaseException as error:
         temporary.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            raise NoSpace(code="file.no-space") from error
         raise
     return temporary, digest.hexdigest(), size
 

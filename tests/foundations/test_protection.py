@@ -31,6 +31,9 @@ PINNED = {
     "a model's weights": "UPDATE registry_modelversion SET weights_sha256 = 'x'",
     "a deployment's pin": "UPDATE registry_deployment SET pin = '{}'",
     "a deployment": "DELETE FROM registry_deployment",
+    "a specimen's label": "UPDATE orders_specimen SET identifier = 'WRONG'",
+    "an item's place": "UPDATE engine_queue_item SET ordinal = ordinal + 100",
+    "who placed an order": "UPDATE orders_order SET placed_by_id = NULL",
     "an order's patient": "UPDATE orders_order SET stated_mrn = 'other'",
 }
 
@@ -71,6 +74,18 @@ def test_an_item_of_a_run_has_one_result() -> None:
     _result(run, item).save()
     with pytest.raises(IntegrityError, match="one_result_per_run_and_item"), transaction.atomic():
         _result(run, item).save()
+
+
+def test_a_result_belongs_to_its_run_its_job_and_its_items() -> None:
+    run, other = (Run.objects.get(order_id=factories.make_order(variants=1).pk) for _ in range(2))
+    with pytest.raises(IntegrityError, match="belongs to a job of its run"), transaction.atomic():
+        _result(run, other.item_set.items.get()).save()
+
+
+def test_a_frozen_set_takes_no_more_items() -> None:
+    item_set = Run.objects.get(order_id=factories.make_order(variants=1).pk).item_set
+    with pytest.raises(IntegrityError, match="takes no more items"), transaction.atomic():
+        Item.objects.create(item_set=item_set, ordinal=9, contig="x", position=1, ref="A", alt="C")
 
 
 @pytest.mark.parametrize("values", [{"ll_alt": None, "delta": None}, {"failure": "item.row-failed"}], ids=["neither", "both"])

@@ -1,5 +1,6 @@
 """From an upload to its verdict, through the real checker and the real COPY."""
 
+import errno
 import itertools
 from collections.abc import Iterator
 from datetime import timedelta
@@ -13,6 +14,7 @@ from foundation import clock
 from foundation.errors import NotPermitted, Refused
 from orders import checking, uploads
 from orders.models import Intake, IntakeRecord, Order
+from outbox.models import Message
 from registry.models import TestVersion
 from storage import services as storage
 from storage.models import StoredFile
@@ -150,6 +152,45 @@ def test_a_file_that_takes_its_worker_with_it_is_refused_after_three_attempts() 
     checking.check_intake(intake.pk)
     intake.refresh_from_db()
     assert (intake.state, intake.problems[0]["code"]) == ("refused", "intake.check-failed")
+
+
+def test_an_upload_whose_message_was_lost_is_asked_for_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    intake = _upload(_vcf(_row(100)))
+    assert checking.recover() == 0
+    later = clock.now() + timedelta(minutes=1)
+    monkeypatch.setattr(clock, "_source", lambda: later)
+    assert (checking.recover(), checking.recover()) == (1, 0)
+    assert Message.objects.filter(topic=uploads.TOPIC, payload__intake=str(intake.pk)).count() == 2
+
+
+def test_a_sample_name_that_no_column_holds_is_a_verdict() -> None:
+    intake = _checked(_vcf(_row(100) + " GT 0/1", header=f"{HEADER}\tFORMAT\t{'s' * 5000}"))
+    assert (intake.state, intake.problems[0]["code"], intake.problems[0]["line"]) == ("refused", "vcf.column-line", 3)
+
+
+def test_tens_of_thousands_of_alternates_are_a_verdict_each() -> None:
+    base = factories.BASES[99]
+    alts = ",".join(f"{base}{'ACGT'[n % 4]}{'ACGT'[n // 4 % 4]}" for n in range(40_000))
+    intake = _checked(_vcf(_row(100, alt=alts)))
+    assert sum(intake.counts.values()) == IntakeRecord.objects.filter(intake=intake).count() == 40_000
+
+
+def test_what_the_database_cannot_hold_is_refused_with_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    intake = _upload(_vcf(_row(100)))
+    monkeypatch.setattr(checking, "view", lambda _: (_ for _ in ()).throw(OSError("the disk is gone")))
+    checking.check_intake(intake.pk)
+    intake.refresh_from_db()
+    assert (intake.state, intake.problems[0]["code"], Item.objects.count()) == ("refused", "intake.check-failed", 0)
+
+
+def test_a_full_disk_is_a_refusal_that_keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(storage.os, "fsync", full)
+    with pytest.raises(storage.NoSpace):
+        _upload(b"some")
+    assert not (StoredFile.objects.exists() or list((settings.DATA_DIR / "incoming").iterdir()))
 
 
 def test_files_that_nothing_speaks_of_are_swept_after_a_day(monkeypatch: pytest.MonkeyPatch) -> None:

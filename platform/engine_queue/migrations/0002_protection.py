@@ -11,6 +11,39 @@ RUN_PINS = (
 )
 ON_A_RUN = "EXISTS (SELECT 1 FROM engine_queue_run WHERE item_set_id = OLD.item_set_id)"
 
+BELONGS = """
+    CREATE FUNCTION engine_queue_result_belongs() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        IF NOT EXISTS (
+            SELECT 1 FROM engine_queue_job job
+            JOIN engine_queue_run run ON run.id = job.run_id
+            JOIN engine_queue_item item ON item.item_set_id = run.item_set_id AND item.ordinal BETWEEN job.first AND job.last
+            WHERE job.id = NEW.job_id AND run.id = NEW.run_id AND item.id = NEW.item_id
+                AND run.organisation_id = NEW.organisation_id
+        ) THEN
+            RAISE EXCEPTION 'a result belongs to a job of its run and to an item of that job' USING ERRCODE = 'check_violation';
+        END IF;
+        RETURN NEW;
+    END $$;
+    CREATE TRIGGER engine_queue_result_belongs BEFORE INSERT ON engine_queue_result
+        FOR EACH ROW EXECUTE FUNCTION engine_queue_result_belongs();
+"""
+UNDO_BELONGS = "DROP TRIGGER engine_queue_result_belongs ON engine_queue_result; DROP FUNCTION engine_queue_result_belongs();"
+
+# A statement trigger: a COPY of a million items pays for one look.
+OPEN_SET = """
+    CREATE FUNCTION engine_queue_item_open_set() RETURNS trigger LANGUAGE plpgsql AS $$
+    BEGIN
+        IF EXISTS (SELECT 1 FROM added JOIN engine_queue_itemset s ON s.id = added.item_set_id WHERE s.frozen_at IS NOT NULL) THEN
+            RAISE EXCEPTION 'a frozen item set takes no more items' USING ERRCODE = 'check_violation';
+        END IF;
+        RETURN NULL;
+    END $$;
+    CREATE TRIGGER engine_queue_item_open_set AFTER INSERT ON engine_queue_item REFERENCING NEW TABLE AS added
+        FOR EACH STATEMENT EXECUTE FUNCTION engine_queue_item_open_set();
+"""
+UNDO_OPEN_SET = "DROP TRIGGER engine_queue_item_open_set ON engine_queue_item; DROP FUNCTION engine_queue_item_open_set();"
+
 
 class Migration(migrations.Migration):
     dependencies = [("engine_queue", "0001_initial")]
@@ -26,4 +59,6 @@ class Migration(migrations.Migration):
         migrations.RunSQL(*kept("engine_queue_itemset", when="OLD.frozen_at IS NOT NULL")),
         migrations.RunSQL(*pinned("engine_queue_item", "item_set_id ordinal contig position ref alt name sequence", when=ON_A_RUN)),
         migrations.RunSQL(*kept("engine_queue_item", when=ON_A_RUN)),
+        migrations.RunSQL(BELONGS, UNDO_BELONGS),
+        migrations.RunSQL(OPEN_SET, UNDO_OPEN_SET),
     ]

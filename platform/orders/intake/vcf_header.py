@@ -15,6 +15,7 @@ from orders.intake.verdicts import Tally
 
 FIXED_COLUMNS = ("#CHROM", "POS", "ID", "REF", "ALT", "QUAL", "FILTER", "INFO")
 FORMAT_COLUMN = len(FIXED_COLUMNS)
+LONGEST_NAME = 255  # characters of a sample name
 _FILEFORMAT = b"##fileformat="
 _VERSION = re.compile(r"VCFv4\.[0-5]\Z")
 _CONTIG_ID = re.compile(rb"[<,]\s*ID=([^,>]+)")
@@ -128,6 +129,8 @@ def _column_fault(names: list[str]) -> str | None:
         return f"column 9 is “{shown(names[FORMAT_COLUMN])}”, not FORMAT"
     if not all(names[FORMAT_COLUMN:]):
         return "a sample column has no name"
+    if any(len(name) > LONGEST_NAME for name in names[FORMAT_COLUMN + 1 :]):
+        return f"the name of a sample is longer than {LONGEST_NAME} characters"
     return None
 
 
