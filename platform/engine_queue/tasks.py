@@ -6,7 +6,6 @@ from typing import Any
 from celery import shared_task
 
 from engine_queue import sweeper, tickets
-from outbox import services as outbox
 
 
 @shared_task(name=tickets.TASK)
@@ -19,9 +18,3 @@ def ticket(message: Mapping[str, Any]) -> None:
 def sweep() -> None:
     """One turn of the sweeper."""
     sweeper.sweep()
-
-
-@shared_task(name="outbox.dispatch")
-def dispatch() -> None:
-    """Hand over what waits in the outbox."""
-    outbox.dispatch()

@@ -36,7 +36,11 @@ def post(*, topic: str, payload: Mapping[str, Any], organisation_id: UUID) -> Me
 
 
 def dispatch(*, limit: int = 100) -> int:
-    """Hand over what is waiting; returns how many went. Rows another dispatcher holds are skipped."""
+    """Hand over what is waiting; returns how many went.
+
+    Several dispatchers may run at once, and post's own try after the commit beside them: each row is locked while it is handed
+    over and skipped by the others. A lock around the whole would add nothing, and would let one slow receiver stop everybody.
+    """
     sent = 0
     for _ in range(limit):
         with transaction.atomic():
