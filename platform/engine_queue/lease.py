@@ -90,6 +90,12 @@ def take_name(name: str, *, kind: str, sleep: Callable[[float], None] = time.sle
     return holder
 
 
+def hold_name(name: str) -> None:
+    """Let nobody take this name before the caller's transaction ends."""
+    with connection.cursor() as cursor:
+        cursor.execute(_ONE_AT_A_TIME, [name])
+
+
 def extend_jobs(owner: str, jobs: Sequence[int]) -> None:
     """Hold these jobs for another lease, those of them that are still ours."""
     with connection.cursor() as cursor:
@@ -98,8 +104,8 @@ def extend_jobs(owner: str, jobs: Sequence[int]) -> None:
 
 def _try_to_take(name: str, kind: str) -> NameLease | Worker:
     """The lease, or the worker that holds it."""
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(_ONE_AT_A_TIME, [name])
+    with transaction.atomic():
+        hold_name(name)
         holder = Worker.objects.filter(name=name).first()
         if holder is not None and _remaining(name) > 0 and not _is_dead(holder):
             return holder

@@ -13,14 +13,25 @@ from celery import bootsteps
 log = structlog.get_logger(__name__)
 
 
+INDEX = "unacked_index:"
+
+
 def own_keys(worker: str) -> Mapping[str, object]:
     """Transport options of a worker that takes its messages back itself; nobody else's clock ends its work."""
     return {
         "unacked_key": f"unacked:{worker}",
-        "unacked_index_key": f"unacked_index:{worker}",
+        "unacked_index_key": f"{INDEX}{worker}",
         "unacked_mutex_key": f"unacked_mutex:{worker}",
         "visibility_timeout": 7 * 24 * 3600,
     }
+
+
+def give_back(channel: Any) -> int:
+    """Give everything that lies under a channel's keys back to its queue, each message once whoever else tries; how many."""
+    tags = channel.client.zrange(channel.unacked_index_key, 0, -1)
+    for tag in tags:
+        channel.qos.restore_by_tag(tag.decode() if isinstance(tag, bytes) else tag)
+    return len(tags)
 
 
 class RestoreOwn(bootsteps.StartStopStep):
@@ -35,13 +46,11 @@ class RestoreOwn(bootsteps.StartStopStep):
         """Give everything back to its queue."""
         channel = consumer.connection.channel()
         try:
-            tags = channel.client.zrange(channel.unacked_index_key, 0, -1)
-            for tag in tags:
-                channel.qos.restore_by_tag(tag.decode() if isinstance(tag, bytes) else tag)
+            count = give_back(channel)
         finally:
             channel.close()
-        if tags:
-            log.warning("restore.messages", count=len(tags))
+        if count:
+            log.warning("restore.messages", count=count)
 
     def stop(self, consumer: Any) -> None:
         """Nothing to undo."""

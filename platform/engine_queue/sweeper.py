@@ -1,4 +1,4 @@
-"""Puts right what crashes leave behind: leases that ended, tickets that were lost, runs that nobody closed."""
+"""Puts right what crashes leave behind: leases that ended, messages of the dead, lost tickets, runs that nobody closed."""
 
 import uuid
 from collections.abc import Callable, Iterator
@@ -14,7 +14,7 @@ from django.db import connection, transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from redis.exceptions import RedisError
 
-from engine_queue import claim, deaths, outcomes, settling, supply, tickets
+from engine_queue import claim, deaths, janitor, outcomes, settling, supply, tickets
 from engine_queue.lease_time import LEASE_SECONDS
 from engine_queue.models import Job, Result, Run, Sweep
 from engine_queue.units import AWAY
@@ -45,6 +45,7 @@ class Swept:
 
     active: bool = True  # False: another sweeper is at work
     buried: int = 0
+    returned: int = 0  # messages of workers that never came back
     tickets: int = 0
     repaired: int = 0
 
@@ -58,8 +59,10 @@ def sweep() -> Swept:
         now = clock.now()
         if now - memory.last_at > OUTAGE:
             memory.lenient_until = now + timedelta(seconds=LEASE_SECONDS)
+        judging = now >= memory.lenient_until
         done = Swept(
-            buried=_bury() if now >= memory.lenient_until else 0,
+            buried=_bury() if judging else 0,
+            returned=_return_messages() if judging else 0,
             tickets=_resend(memory, now),
             repaired=_repair(),
         )
@@ -100,9 +103,22 @@ def _bury() -> int:
     )
 
 
+def _return_messages() -> int:
+    try:
+        with _broker() as broker:
+            return janitor.return_messages(broker)
+    except tickets.BROKER_ERRORS as error:
+        log.warning("sweeper.broker_away", error=type(error).__name__)
+        return 0
+
+
+def _broker() -> redis.Redis:
+    return redis.Redis.from_url(settings.REDIS_URL, socket_timeout=5, socket_connect_timeout=2)
+
+
 def _resend(memory: Sweep, now: datetime) -> int:
     try:
-        with redis.Redis.from_url(settings.REDIS_URL, socket_timeout=5, socket_connect_timeout=2) as broker:
+        with _broker() as broker:
             _notice_loss(broker, memory, now)
             return tickets.send(_wanted(broker, memory, now))
     except RedisError as error:
