@@ -4,6 +4,7 @@ QueueError
 ├── WorkerRefused        this process cannot serve; its one line says why
 │   ├── NameTaken        another process holds the worker name
 │   └── NothingToServe   no deployment is left that this worker may serve
+├── JobNotWaiting        this job waits for no person
 ├── OutcomeRefused       results that do not fit the job they were computed for: a bug of ours
 └── ReferenceUnusable    the reference of a run cannot be read, or is no longer what it was
 """
@@ -27,6 +28,10 @@ class NameTaken(WorkerRefused):
 
 class NothingToServe(WorkerRefused):
     """No deployment is left that this worker may serve."""
+
+
+class JobNotWaiting(QueueError):
+    """This job waits for no person."""
 
 
 class OutcomeRefused(QueueError):
