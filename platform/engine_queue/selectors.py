@@ -47,6 +47,17 @@ def workers(kind: str = "engine") -> list[WorkerView]:
     return sorted(views, key=lambda view: not view.alive)
 
 
+def fault(name: str) -> str:
+    """Why the worker of this name does not serve; blank: it does."""
+    worker: Any = _workers().filter(name=name).first()
+    if worker is None:
+        return f"no worker {name} has ever started"
+    if not worker.alive:
+        return f"the lease of worker {name} has ended"
+    halted = worker.stats.get("halted", "")
+    return f"worker {name} takes no work: {halted}" if halted else ""
+
+
 def positions(run_ids: Collection[UUID]) -> dict[UUID, int]:
     """Jobs that start before the next one of each of these runs; a run of which none waits is left out."""
     if not run_ids:

@@ -2,6 +2,7 @@
 
 import signal
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -110,3 +111,19 @@ def test_with_a_flushed_broker_beat_and_a_platform_worker_bring_a_run_to_its_end
         process.send_signal(signal.SIGINT)
     assert [process.wait(10) for process in workers.running] == [0, 0, 0, 0], workers.logs()
     assert Worker.objects.filter(lease_until__gt=clock.now()).count() == 0
+
+
+def test_the_health_of_a_worker_is_told_by_exit_status_and_one_line(workers: Crowd) -> None:
+    def health(name: str) -> tuple[int, str]:
+        process = workers.start("worker_health", "--name", name)
+        return process.wait(60), workers.log(process).strip()
+
+    worker = workers.start("platform_worker", "--name", "platform-1", "--concurrency", "1")
+    workers.until(lambda: Worker.objects.exists(), 60, "the worker")
+    assert health("platform-1") == (0, "")
+    assert health("platform-2") == (1, "CommandError: no worker platform-2 has ever started")
+    Worker.objects.update(name="platform-3", stats={"halted": "no database"})  # no longer renewed
+    assert health("platform-3") == (1, "CommandError: worker platform-3 takes no work: no database")
+    Worker.objects.update(lease_until=clock.now() - timedelta(seconds=1))
+    assert health("platform-3") == (1, "CommandError: the lease of worker platform-3 has ended")
+    worker.kill()
