@@ -58,6 +58,12 @@ def test_every_verb_of_the_supervisor_exists(name: str) -> None:
     assert all(command[3] in VERBS for command in commands(SERVICES[name]) if command[2] == "supervisor")
 
 
+@pytest.mark.parametrize("name", ["engine", "worker"])
+def test_the_health_of_a_worker_is_asked_by_the_name_it_runs_under(name: str) -> None:
+    command, asked = (line[line.index("manage.py") + 1 :] for line in commands(SERVICES[name]))
+    assert asked == ["worker_health", *command[1:3]]
+
+
 def test_the_web_serves_the_projects_application_on_the_published_port() -> None:
     command = SERVICES["web"]["command"]
     module, _, attribute = command[3].partition(":")
