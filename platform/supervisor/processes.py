@@ -14,7 +14,8 @@ from supervisor.watch import Watched
 DEPLOYMENT = "ecoli-orf-6l-fp32"
 # relative, with the repository as working folder: the path of a checkout may hold a colon, which would split this list
 PYTHON_PATH = "platform:."
-STOP_TIMEOUT_S = 5.0
+STOP_TIMEOUT_S = 6.0
+DRAIN = ("--drain-seconds", "1.5")  # Ctrl-C is answered within 10 s: what runs longer goes back and is scored again
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ class Platform:
 
     def workers(self) -> list[Watched]:
         return [
-            self._watched("engine-1", "manage.py", "engine_worker", "--name", "engine-1", "--deployment", DEPLOYMENT),
+            self._watched("engine-1", "manage.py", "engine_worker", "--name", "engine-1", "--deployment", DEPLOYMENT, *DRAIN),
             self._watched("platform-1", "manage.py", "platform_worker", "--name", "platform-1"),
             self._watched("beat", "manage.py", "beat"),
         ]
