@@ -6,13 +6,12 @@ from datetime import datetime, timedelta
 from typing import Any, cast
 from uuid import UUID
 
-from django.db import connection
 from django.db.models import Count, Min, Q
 
 from accounts.roles import Verb
 from dashboard.wording import counted, duration, ordinal
 from engine_queue import selectors
-from engine_queue.models import Job
+from engine_queue.models import Job, Run
 from engine_queue.selectors import WorkerView
 from foundation import clock
 from foundation.actor import Actor
@@ -21,14 +20,6 @@ from registry.models import Deployment
 
 STAT = 0  # rank
 FORGOTTEN = timedelta(days=1)  # a worker that was not seen for so long is history
-_LINE = """
-    SELECT order_id, place, length FROM (
-        SELECT order_id,
-            row_number() OVER (PARTITION BY deployment_id ORDER BY rank, due_at, created_at) AS place,
-            count(*) OVER (PARTITION BY deployment_id) AS length
-        FROM engine_queue_run WHERE state = 'queued'
-    ) AS line WHERE order_id = ANY(%s)
-"""
 
 
 @dataclass(frozen=True)
@@ -109,24 +100,18 @@ def overview() -> Overview:
     return Overview(workers, [_deployment(row, jobs.get(row.name, {}), workers, now) for row in rows])
 
 
-def places(actor: Actor, orders: Iterable[Order]) -> dict[UUID, str]:
-    """Where waiting orders stand in the line of their deployment. How long the line is, is for those who see the engine."""
+def places(orders: Iterable[Order]) -> dict[UUID, str]:
+    """Where waiting orders stand in the line of their deployment. How long the line is would tell of other people's orders."""
     queued = [order.pk for order in orders if order.state == "accepted"]
-    with_length = bool(actor.organisations(Verb.VIEW_ENGINE))
-    return {pk: f"{ordinal(n)} of {length:,}" if with_length else f"{ordinal(n)} in line" for pk, n, length in _in_line(queued)}
+    if not queued:
+        return {}
+    runs = dict(Run.objects.filter(order_id__in=queued, state="queued").values_list("pk", "order_id"))
+    return {runs[run]: f"{ordinal(before + 1)} in line" for run, before in selectors.positions(list(runs)).items() if runs[run]}
 
 
-def place(actor: Actor, order: Order) -> str:
+def place(order: Order) -> str:
     """The same for one order; empty when it does not wait."""
-    return places(actor, [order]).get(order.pk, "")
-
-
-def _in_line(orders: list[UUID]) -> list[tuple[UUID, int, int]]:
-    if not orders:
-        return []
-    with connection.cursor() as cursor:
-        cursor.execute(_LINE, [orders])
-        return list(cursor.fetchall())
+    return places([order]).get(order.pk, "")
 
 
 def _work() -> list[Mapping[str, Any]]:

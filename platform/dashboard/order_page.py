@@ -52,12 +52,12 @@ class Entry:
     colour: str = ""
 
 
-def live(actor: Actor, order: Order) -> dict[str, object]:
+def live(order: Order) -> dict[str, object]:
     """What the live part shows: stage, counts, flags, time to go, all of one reading of the order."""
     return {
         "order": order,
         "token": token(order),
-        "place": engine_line.place(actor, order),
+        "place": engine_line.place(order),
         "flags": flags(order),
         "to_go": remaining_words(order) if order.state in ("accepted", "in_analysis") else "",
     }
@@ -65,7 +65,7 @@ def live(actor: Actor, order: Order) -> dict[str, object]:
 
 def whole(actor: Actor, order: Order, parameters: Mapping[str, str]) -> dict[str, object]:
     """The live part and everything around it."""
-    part = live(actor, order)
+    part = live(order)
     panel = results(actor, order, parameters)
     rejected = rejected_inputs(order)
     listed = exceptions(order.intake, LISTED) if rejected else []

@@ -64,7 +64,7 @@ class Page:
 def page(actor: Actor, *, chip: str, search: str, number: int) -> Page:
     """One page of rows. Open STAT orders are always all there, whatever the filter, the search or the page says."""
     found = selectors.worklist(actor, chip=chip, search=search, page=number)
-    places = engine_line.places(actor, [*found.stat, *found.rows])
+    places = engine_line.places([*found.stat, *found.rows])
     return Page(
         stat=[row(order, actor, places.get(order.pk, "")) for order in sorted(found.stat, key=_soonest)],
         rows=[row(order, actor, places.get(order.pk, "")) for order in found.rows],

@@ -91,7 +91,7 @@ def test_an_order_shows_identifier_name_test_and_state_in_words(ward):
         "MRN 88·1204",
         "Muster, Maria",
         "Isolate panel<small>5 variants · follow-up</small>",
-        "Queued · 1st of 1",
+        "Queued · 1st in line",
         "● </span> ROUTINE".replace(" </", "</"),
     ):
         assert words in page
@@ -140,6 +140,15 @@ def test_a_requester_is_not_told_how_much_others_wait(ward):
     ward.order()
     page = read(ward.requester(), "worklist")
     assert "1 worker" in page and "waiting</span>" not in page
+
+
+def test_the_place_in_the_line_does_not_tell_how_long_the_line_is(ward):
+    first, others = ward.order(), Ward()
+    others.test = ward.test
+    others.order(priority="asap")
+    others.order()
+    page = read(ward.requester(), "worklist")
+    assert accessions(page) == [first.accession] and "Queued · 2nd in line" in page and "of 3" not in page
 
 
 def test_a_requester_sees_his_organisations_orders_with_progress(ward):

@@ -26,7 +26,7 @@ def order_live(request: ActorRequest, pk: UUID) -> HttpResponse:
     """Counts and stage; the other parts too when more than the counts has changed since the page was read."""
     found = order_for(request.actor, pk)
     if request.GET.get("shown") == order_page.token(found):
-        return render(request, "dashboard/parts/order_live.html", order_page.live(request.actor, found))
+        return render(request, "dashboard/parts/order_live.html", order_page.live(found))
     context = order_page.whole(request.actor, found, request.GET)
     return render(request, "dashboard/parts/order_live.html", context | {"swap": True})
 
