@@ -1,7 +1,6 @@
 """The order form without a script: check, read the verdict, place; nothing typed is lost, nothing is placed twice."""
 
 import re
-from uuid import UUID
 
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
@@ -10,53 +9,11 @@ from django.urls import reverse
 
 from orders import checking
 from orders.models import Intake, Order
+from tests.dashboard.desk import TYPED, Desk, vcf
 from tests.dashboard.people import Ward, read, shown
-from tests.factories import BASES, make_organisation
+from tests.factories import make_organisation
 
 pytestmark = pytest.mark.django_db
-HEAD = "##fileformat=VCFv4.2\n##contig=<ID=contig1,length=4000>\n"
-TYPED = {
-    "mrn": "88·1204", "family_name": "Okafor", "given_name": "Ngozi", "birth_date": "1961-03-14", "sex": "female",
-    "specimen_identifier": "S-7", "specimen_type": "Isolate", "specimen_source": "Blood culture",
-    "collected_at": "2026-01-15T08:30", "priority": "routine", "indication": "follow-up",
-}  # fmt: skip
-
-
-def vcf(*positions, samples=(), genotypes=(), ref="", alt=""):
-    """Single-nucleotide variants at these positions of the tests' reference."""
-    columns = ["#CHROM", "POS", "ID", "REF", "ALT", "QUAL", "FILTER", "INFO", *(["FORMAT", *samples] if samples else [])]
-    rows = [
-        ["contig1", str(p), ".", ref or BASES[p - 1], alt or ("A" if BASES[p - 1] != "A" else "C"), ".", "PASS", "."]
-        for p in positions
-    ]
-    return (
-        HEAD
-        + "\n".join("\t".join(row) for row in [columns, *(row + (["GT", *genotypes] if samples else []) for row in rows)])
-        + "\n"
-    )
-
-
-class Desk:
-    """A requester at the form."""
-
-    def __init__(self, ward):
-        self.ward, self.client = ward, ward.requester()
-        self.typed = {**TYPED, "test": str(ward.test.pk), "organisation": str(ward.hospital.pk)}
-
-    def send(self, do, **changes):
-        data = {key: value for key, value in {**self.typed, "do": do, **changes}.items() if value is not None}
-        return self.client.post(reverse("order-new"), data)
-
-    def check(self, **changes):
-        """Send the input to be checked and let the platform job run; the intake's address goes into the form."""
-        page = self.send("check", **changes).content.decode()
-        intake = re.search(r'name="intake" value="([^"]+)"', page).group(1)
-        checking.check_intake(UUID(intake))
-        self.typed["intake"] = intake
-        return Intake.objects.get(pk=intake)
-
-    def verdict(self):
-        return read(self.client, "order-new", intake=self.typed["intake"])
 
 
 @pytest.fixture
@@ -99,28 +56,6 @@ def test_the_verdict_counts_and_explains_before_anything_is_ordered(desk):
     for row in intake.rows.exclude(outcome="accepted"):
         assert f">{row.line}<" in page and row.code in page and shown(row.reason, page)
     assert "REF equals the reference in" in page and "tokens" in page and Order.objects.count() == 0
-
-
-@pytest.mark.parametrize(
-    ("text", "words"),
-    [
-        ("Dear colleague", "neither VCF, FASTA nor FASTQ"), (HEAD, "header"), (">seq\nACGT\n", "this test takes VCF"),
-        (vcf(300, ref="G" if BASES[299] != "G" else "T"), "REF is"),
-    ],
-)  # fmt: skip
-def test_a_bad_input_gets_a_clear_verdict_and_no_order(desk, text, words):
-    assert desk.check(pasted=text).state == "refused"
-    page = desk.verdict()
-    assert "This input is refused." in page and words in page
-    assert desk.send("place").status_code == 422 and Order.objects.count() == 0
-
-
-@pytest.mark.parametrize(
-    ("content", "words"), [(b"", "The file is empty."), (b"\0" * 40_000, "zero bytes only"), (b"\x1f\x8b\x08", "compressed")]
-)
-def test_a_broken_file_gets_a_verdict(desk, content, words):
-    desk.check(file=SimpleUploadedFile("isolate.vcf", content))
-    assert words in desk.verdict()
 
 
 @override_settings(UPLOAD_LIMIT=1000)
