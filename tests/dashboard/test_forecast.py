@@ -1,0 +1,102 @@
+"""What the verdict says of work and time before anything is ordered."""
+
+import re
+from datetime import timedelta
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from engine_queue.models import Job, Run
+from foundation import clock
+from orders.estimates import SPREAD, estimate, remaining
+from orders.models import Intake, Order
+from tests.dashboard.desk import Desk, vcf
+from tests.dashboard.people import Ward, read
+from tests.factories import make_order, make_test_version
+
+pytestmark = pytest.mark.django_db
+PER_VARIANT = 2 * (64 + 1)  # reference and alternate window of the tests' protocol, each after its `bos`
+
+
+@pytest.fixture
+def ward():
+    return Ward(time_zone="Asia/Kolkata")
+
+
+def measured(ward, *, items=10, seconds=10):
+    """An order whose jobs took so long."""
+    order, now = ward.order(variants=items), clock.now()
+    run = Run.objects.get(order_id=order.pk)
+    Run.objects.filter(pk=run.pk).update(items_cut=items, items_done=items, state="running")
+    for state in ("running", "succeeded"):
+        Job.objects.filter(run=run).update(state=state, started_at=now - timedelta(seconds=seconds), ended_at=now)
+    return order
+
+
+def of_sequences(ward):
+    """The ward's laboratory scores sequences too."""
+    ward.test = make_test_version(laboratory=ward.laboratory, accepts=["vcf", "fasta", "fastq"])
+    return Desk(ward)
+
+
+FASTA = b">one\n" + b"ACGT" * 2500 + b"\n>two\nACGTA\n"
+FASTQ = b"@read\n" + b"A" * 10_005 + b"\n+\n" + b"I" * 10_005 + b"\n"
+
+
+@pytest.mark.parametrize(("name", "content"), [("a.fasta", FASTA), ("a.fastq", FASTQ)])
+def test_sequences_are_counted_by_their_bases_and_one_token_before_each(ward, name, content):
+    intake = of_sequences(ward).check(file=SimpleUploadedFile(name, content))
+    assert estimate(intake).tokens == 10_005 + intake.counts["accepted"]
+
+
+def test_variants_are_counted_by_their_two_windows(ward):
+    assert estimate(ward.intake(variants=7)).tokens == 7 * PER_VARIANT
+
+
+def test_every_priority_has_its_range_from_what_was_measured_and_what_stands_before_it(ward):
+    measured(ward, items=10, seconds=10)
+    ward.order(variants=5, priority="urgent")
+    found = {one.priority: one for one in estimate(ward.intake(variants=5)).expectations}
+    assert {name: one.ahead for name, one in found.items()} == {"stat": 0, "asap": 0, "urgent": 5, "routine": 5}
+    assert found["stat"].seconds_low == pytest.approx(5 / SPREAD, rel=0.01)
+    assert found["routine"].seconds_high == pytest.approx(10 * SPREAD, rel=0.01)
+
+
+def test_nothing_is_said_of_sequences_when_only_variants_were_measured(ward):
+    measured(ward)
+    intake = of_sequences(ward).check(file=SimpleUploadedFile("a.fasta", b">one\nACGT\n"))
+    assert {one.seconds_low for one in estimate(intake).expectations} == {None}
+
+
+def test_what_is_left_shrinks_with_what_is_done(ward):
+    measured(ward, items=10, seconds=10)
+    order = ward.order(variants=8)
+    Order.objects.filter(pk=order.pk).update(items_done=6)
+    assert remaining(Order.objects.get(pk=order.pk)) == pytest.approx((2 / SPREAD, 2 * SPREAD), rel=0.01)
+
+
+def test_the_verdict_shows_the_finish_in_the_zone_of_the_site_for_all_four_priorities(ward):
+    measured(ward, items=10, seconds=1000)
+    desk = Desk(ward)
+    desk.check(pasted=vcf(300, 301))
+    table = desk.verdict().split('class="data forecasts"')[1].split("</table>")[0]
+    assert [word in table for word in ("STAT", "ASAP", "URGENT", "ROUTINE", "Asia/Kolkata", "2 to 5 min")] == [True] * 6
+    finishes = re.findall(r"(\d\d:\d\d:\d\d)</time> to <time[^>]*>(\d\d:\d\d:\d\d)</time>", table)
+    local = clock.now().astimezone(ward.hospital.zone)
+    assert len(finishes) == 4 and finishes[0][0][:2] in (f"{local:%H}", f"{local + timedelta(minutes=5):%H}")
+
+
+def test_the_verdict_says_when_nothing_was_measured(ward):
+    desk = Desk(ward)
+    desk.check(pasted=vcf(300))
+    assert desk.verdict().count("not measured yet") == 4
+
+
+def test_the_order_page_says_when_nothing_was_measured(ward):
+    assert "time not measured yet" in read(ward.analyst(), "order", ward.order().pk)
+
+
+def test_an_intake_with_sequences_can_be_ordered_and_says_reads_or_sequences(ward):
+    intake = of_sequences(ward).check(file=SimpleUploadedFile("a.fasta", b">one\nACGT\n>two\nACGTT\n"))
+    order = make_order(intake=Intake.objects.get(pk=intake.pk))
+    assert "2 sequences" in read(ward.analyst(), "worklist") and order.items_total == 2
