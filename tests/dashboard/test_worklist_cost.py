@@ -1,0 +1,127 @@
+"""What pages cost: as many queries for sixty orders as for three, and an index where thousands of orders are closed."""
+
+import json
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from accounts.roles import Role
+from orders import selectors
+from orders.models import Order
+from tests.dashboard.people import Ward, read
+from tests.factories import make_actor
+from tests.reports.cases import patient
+
+pytestmark = pytest.mark.django_db
+CLOSED = 5_000
+# Copies of one order with intake, patient and number of their own; three hundred and more of them stay open.
+COPIES = """
+    WITH fresh AS (SELECT n, gen_random_uuid() AS id FROM generate_series(1, %(count)s) AS n),
+    intakes AS (
+        INSERT INTO orders_intake
+        SELECT (jsonb_populate_record(i, jsonb_build_object('id', fresh.id, 'item_set_id', NULL, 'state', 'waiting'))).*
+        FROM orders_intake i, fresh WHERE i.id = %(intake)s
+    ),
+    patients AS (
+        INSERT INTO orders_patient
+        SELECT (jsonb_populate_record(p, jsonb_build_object('id', fresh.id, 'family_name', 'Family ' || n))).*
+        FROM orders_patient p, fresh WHERE p.id = %(patient)s
+    )
+    INSERT INTO orders_order SELECT (jsonb_populate_record(o, jsonb_build_object(
+        'id', fresh.id, 'intake_id', fresh.id, 'patient_id', fresh.id, 'accession', 'A99-' || lpad(n::text, 6, '0'),
+        'state', 'submitted', 'placer_number', '', 'ended_at', CASE WHEN n %% 16 > 0 THEN o.placed_at END
+    ))).* FROM orders_order o, fresh WHERE o.id = %(order)s
+"""
+
+
+@pytest.fixture
+def ward():
+    return Ward()
+
+
+def queries(act):
+    with CaptureQueriesContext(
+        connection,
+    ) as seen:
+        act()
+    return [query["sql"] for query in seen.captured_queries]
+
+
+def copies(order, count):
+    with connection.cursor() as cursor:
+        cursor.execute(COPIES, {"count": count, "intake": order.intake_id, "patient": order.patient_id, "order": order.pk})
+        cursor.execute("ANALYZE orders_order, orders_patient, orders_intake, orders_patientidentifier")
+
+
+def plan(rows):
+    """The names of the indexes a query uses, and the tables it reads from end to end."""
+
+    def nodes(node):
+        yield node
+        for child in node.get("Plans", []):
+            yield from nodes(child)
+
+    found = list(nodes(json.loads(rows.explain(format="json"))[0]["Plan"]))
+    return {node["Index Name"] for node in found if "Index Name" in node}, {
+        node["Relation Name"] for node in found if node["Node Type"] == "Seq Scan"
+    }
+
+
+@pytest.mark.parametrize("query", [{}, {"chip": "late"}, {"q": "Muster"}, {"chip": "done", "q": "A2"}])
+def test_the_worklist_takes_as_many_queries_for_sixty_orders_as_for_three(ward, query):
+    for n in range(3):
+        ward.order(priority="stat" if n == 1 else "routine")
+    client = ward.analyst()
+    read(client, "worklist", **query)
+    few = queries(lambda: read(client, "worklist", **query))
+    for n in range(57):
+        ward.order(priority="stat" if n % 9 == 1 else "routine")
+    many = queries(lambda: read(client, "worklist", **query))
+    assert len(many) == len(few) <= 16, many
+
+
+@pytest.mark.parametrize("name", ["order", "order-live"])
+def test_the_order_page_takes_as_many_queries_for_sixty_orders_as_for_three(ward, name):
+    order, client = ward.scored(), ward.analyst()
+    read(client, name, order.pk)
+    few = queries(lambda: read(client, name, order.pk))
+    for _ in range(57):
+        ward.order()
+    assert len(queries(lambda: read(client, name, order.pk))) == len(few) <= 17
+
+
+def test_open_orders_are_found_by_their_index_among_thousands_that_are_closed(ward):
+    order = ward.order()
+    copies(order, CLOSED)
+    actor = make_actor(role=Role.ANALYST, organisation=ward.laboratory)
+    assert Order.objects.count() == CLOSED + 1
+    seen = queries(lambda: selectors.worklist(actor))
+    assert not any("UPPER" in sql for sql in seen)
+    reach = selectors._in_reach(actor)
+    for rows in (
+        selectors._listed(reach, "open", actor),
+        selectors._listed(reach, "late", actor),
+        reach.filter(ended_at=None, rank=0),
+    ):
+        indexes, scanned = plan(rows)
+        assert "order_worklist" in indexes and "orders_order" not in scanned
+
+
+def test_a_search_can_look_its_values_up_in_the_trigram_indexes(ward):
+    order = ward.order(patient=patient(mrn="77-4711"))
+    copies(order, CLOSED)
+    actor = make_actor(role=Role.ANALYST, organisation=ward.laboratory)
+    with connection.cursor() as cursor:
+        # tables of this size may be read whole for good reason: asked is whether the look-ups are possible
+        cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_indexscan = off")
+    indexes, _ = plan(selectors._search(selectors._in_reach(actor), "Family 4711"))
+    assert {"family_name_trigram", "given_name_trigram", "identifier_trigram"} <= indexes
+    assert [found.accession for found in selectors.worklist(actor, search="Family 4711", chip="done").rows] == ["A99-004711"]
+
+
+def test_closed_orders_beyond_the_newest_thousand_are_counted_as_more(ward, monkeypatch):
+    monkeypatch.setattr(selectors, "CLOSED", 40)
+    copies(ward.order(), 100)
+    page = read(ward.analyst(), "worklist", chip="done")
+    assert "Closed<b>40+</b>" in page and "of 40" not in page
