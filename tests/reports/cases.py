@@ -8,6 +8,7 @@ from typing import Any
 from accounts.models import Organisation
 from accounts.roles import Role
 from accounts.services import actor_for
+from engine_queue.cutting import cut
 from engine_queue.models import Item, Job, Result, Run
 from foundation import clock
 from foundation.actor import Actor
@@ -33,15 +34,15 @@ def scored_order(
     run = run_of(order)
     Order.objects.filter(pk=order.pk).update(state="in_analysis", started_at=clock.now())
     Run.objects.filter(pk=run.pk).update(state="running")
-    job = Job.objects.filter(run=run).order_by("first").first()
-    assert job is not None
+    cut(run, run.items_total)  # more jobs than there are: all of it
+    items = {item.ordinal: item for item in Item.objects.filter(item_set=run.item_set)}
     Result.objects.bulk_create(
-        [_result(run, job, item, delta(item.ordinal)) for item in Item.objects.filter(item_set=run.item_set)]
+        _result(run, job, items[n], delta(n)) for job in run.jobs.all() for n in range(job.first, job.last + 1)
     )
-    Run.objects.filter(pk=run.pk).update(items_cut=variants, items_done=variants)
+    Run.objects.filter(pk=run.pk).update(items_done=run.items_total)
     if finished:
         Run.objects.filter(pk=run.pk).update(state="scored", scored_at=clock.now())
-        Order.objects.filter(pk=order.pk).update(state="awaiting_review", scored_at=clock.now(), items_done=variants)
+        Order.objects.filter(pk=order.pk).update(state="awaiting_review", scored_at=clock.now(), items_done=run.items_total)
     return Order.objects.get(pk=order.pk)
 
 
@@ -96,7 +97,9 @@ def intake_with_exceptions(*, variants: int = 10, parked: int = 2, refused: int 
     rows = [("parked", "vcf.alt-symbolic-deletion", "Symbolic deletion <DEL>: not scored in this version.")] * parked
     rows += [("refused", "vcf.ref-mismatch", "REF is A, but the reference has G at contig1:9.")] * refused
     IntakeRecord.objects.bulk_create(
-        IntakeRecord(intake=intake, line=500 + n, alt_index=1, outcome=outcome, code=code, reason=reason, contig="contig1", position=9)
+        IntakeRecord(
+            intake=intake, line=500 + n, alt_index=1, outcome=outcome, code=code, reason=reason, contig="contig1", position=9
+        )
         for n, (outcome, code, reason) in enumerate(rows)
     )
     intake.counts = {**intake.counts, "parked": parked, "refused": refused}

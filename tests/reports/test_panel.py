@@ -1,14 +1,20 @@
 """The results panel of the order page: sorted, filtered, paged, raw."""
 
+import re
+
 import pytest
+from django.db import connection
 from django.template.loader import render_to_string
 from django.test import RequestFactory
+from django.test.utils import CaptureQueriesContext
 
+from engine_queue.models import Run
 from reports import selectors
 from reports.selectors import Asked, ResultFilter, asked, query
 from tests.reports import cases
 
 pytestmark = pytest.mark.django_db
+LIMITED = re.compile(r"LIMIT|COUNT\(")
 
 
 @pytest.fixture
@@ -68,6 +74,27 @@ def test_the_query_string_reads_back_to_the_same_question():
     wanted = Asked("magnitude", ResultFilter("scored", "chr 1&2", 5, 900, "vcf.filter"), 3)
     parameters = RequestFactory().get(f"/?{query(wanted)}").GET
     assert asked(parameters) == wanted
+
+
+def test_turning_pages_and_sorting_read_one_page_and_draw_nothing_again(order):
+    actor = cases.analyst(order)
+    first = selectors.results_panel(actor, order)
+    with CaptureQueriesContext(connection) as seen:
+        again = selectors.results_panel(actor, order, sort="file", page=2)
+    assert again.picture == first.picture != "" and len(seen) == 4
+    assert [query["sql"] for query in seen if "engine_queue_result" in query["sql"] and not LIMITED.search(query["sql"])] == []
+
+
+def test_when_results_were_added_the_picture_is_drawn_anew():
+    order = cases.scored_order(variants=3, finished=False)
+    early = cases.run_of(order)
+    Run.objects.filter(pk=early.pk).update(items_done=2)
+    actor = cases.analyst(order)
+    selectors.results_panel(actor, order)
+    Run.objects.filter(pk=early.pk).update(items_done=3)
+    with CaptureQueriesContext(connection) as seen:
+        assert selectors.results_panel(actor, order).total == 3
+    assert len(seen) > 4
 
 
 def test_while_scoring_goes_on_the_panel_shows_what_is_committed():
