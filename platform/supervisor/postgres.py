@@ -36,6 +36,8 @@ SETTINGS = {
     "unix_socket_directories": "",  # a socket path is limited to 107 bytes, a checkout's path is not
     "timezone": "UTC",
     "log_timezone": "UTC",
+    "log_error_verbosity": "terse",  # DETAIL lines name keys, and keys are record numbers
+    "log_min_error_statement": "panic",  # no statements in the log: they hold what was typed
     "max_connections": "150",
 }
 # for tests: nothing has to survive, and autovacuum would hold the template while it is cloned
