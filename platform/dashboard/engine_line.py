@@ -105,8 +105,9 @@ def places(orders: Iterable[Order]) -> dict[UUID, str]:
     queued = [order.pk for order in orders if order.state == "accepted"]
     if not queued:
         return {}
-    runs = dict(Run.objects.filter(order_id__in=queued, state="queued").values_list("pk", "order_id"))
-    return {runs[run]: f"{ordinal(before + 1)} in line" for run, before in selectors.positions(list(runs)).items() if runs[run]}
+    waiting = Run.objects.filter(order_id__in=queued, state="queued")
+    runs = {pk: order_id for pk, order_id in waiting.values_list("pk", "order_id") if order_id}
+    return {runs[run]: f"{ordinal(before + 1)} in line" for run, before in selectors.positions(list(runs)).items()}
 
 
 def place(order: Order) -> str:
