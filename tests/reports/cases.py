@@ -12,11 +12,12 @@ from engine_queue.cutting import cut
 from engine_queue.models import Item, Job, Result, Run
 from foundation import clock
 from foundation.actor import Actor
+from orders import checking, uploads
 from orders.models import Intake, IntakeRecord, Order
 from orders.requests import PatientDetails
 from reports import services
 from reports.models import ReportVersion
-from tests.factories import make_order, make_ready_intake, make_user
+from tests.factories import make_order, make_ready_intake, make_test_version, make_user
 
 
 def wave(n: int) -> float:
@@ -107,7 +108,20 @@ def intake_with_exceptions(*, variants: int = 10, parked: int = 2, refused: int 
     return intake
 
 
+def sequence_order(content: bytes, *, name: str) -> Order:
+    """A scored order on the sequences of a file, through the real check of the input."""
+    test = make_test_version(accepts=["fasta", "fastq"])
+    laboratory = test.definition.laboratory
+    actor = actor_for(make_user(role=Role.ANALYST, organisation=laboratory))
+    intake = uploads.start_intake(
+        actor=actor, test_version=test, ordering_organisation_id=laboratory.pk, chunks=[content], filename=name
+    )
+    checking.check_intake(intake.pk)
+    return scored_order(intake=Intake.objects.get(pk=intake.pk))
+
+
 def _result(run: Run, job: Job, item: Item, delta: float | None) -> Result:
+    of_variant = delta is not None and not item.sequence  # a sequence has a log-likelihood and nothing to compare it with
     return Result(
         organisation_id=run.organisation_id,
         run=run,
@@ -115,10 +129,10 @@ def _result(run: Run, job: Job, item: Item, delta: float | None) -> Result:
         job=job,
         attempt=1,
         at_version=2,
-        ll_ref=None if delta is None else -88.125 - item.ordinal,
+        ll_ref=-88.125 - item.ordinal if of_variant else None,
         ll_alt=None if delta is None else -88.125 - item.ordinal + delta,
-        delta=delta,
-        tokens=64,
+        delta=delta if of_variant else None,
+        tokens=len(item.sequence) or 64,
         flags=[] if item.ordinal else ["window.cut-at-end"],
         failure="" if delta is not None else "engine.no-score",
         fingerprint="f" * 64,
