@@ -1,5 +1,5 @@
-// The socket brings hints (an id and a version, never clinical data); the page then re-reads itself over HTTP, where
-// rights are checked again. When the socket drops, the page says so and polls.
+// Keeps a page up to date. What comes over the socket says that something moved, and nothing about anybody; the part of
+// the page is then fetched like any page, by whoever may still see it. Without a socket it is fetched on a timer.
 import { now, timeOfDay } from "./clock.js";
 import { say } from "./announce.js";
 

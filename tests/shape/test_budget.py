@@ -1,4 +1,4 @@
-"""The shape budget: even good code bases have one file that ran away, because nothing said no."""
+"""How long files and functions may grow, where everything may be caught, and which names are not given."""
 
 import ast
 import functools
