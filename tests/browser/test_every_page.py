@@ -36,7 +36,7 @@ def orders(variants=10):
 
 def addresses():
     running, scored, cancelled = elsewhere(orders)
-    pages = ["/", "/?chip=hold", "/?q=nobody", "/orders/new/", "/engine/", "/nothing/here"]
+    pages = ["/", "/?chip=attention", "/?q=nobody", "/orders/new/", "/engine/", "/nothing/here"]
     pages += [f"/orders/{pk}/" for pk in (running, scored, cancelled)]
     return [*pages, f"/orders/{running}/cancel", f"/orders/{scored}/report/"]
 
@@ -92,14 +92,37 @@ def test_no_page_is_wider_than_a_telephone(person):
         assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"], address
 
 
-def test_every_printed_sheet_says_whose_results_these_are(person):
+@pytest.mark.parametrize("address", ["/orders/{}/", "/orders/{}/report/"])
+def test_every_printed_sheet_says_whose_results_these_are(person, address):
     page = person("analyst").page
-    scored = elsewhere(lambda: orders(variants=80))[1]
-    page.goto(f"/orders/{scored}/")
+    page.goto(address.format(elsewhere(lambda: orders(variants=200))[1]))
     sheets = [sheet.extract_text() for sheet in PdfReader(BytesIO(page.pdf(prefer_css_page_size=True))).pages]
     assert len(sheets) > 1
     for sheet in sheets:
         assert "Muster, Maria" in sheet and "MRN" in sheet and "NOT FOR CLINICAL USE" in sheet
+
+
+def test_no_printed_row_lies_under_the_head_of_its_sheet(person):
+    page = person("analyst").page
+    page.goto(f"/orders/{elsewhere(lambda: orders(variants=200))[1]}/report/")
+    sheets = [heights_of(sheet) for sheet in PdfReader(BytesIO(page.pdf(prefer_css_page_size=True))).pages]
+    assert sum("PASS" in heights for heights in sheets) > 2
+    for heights in sheets:
+        head = min(height for words, height in heights.items() if "Report version" in words)
+        assert heights.get("PASS", 0) < head - 8, heights
+
+
+def heights_of(sheet):
+    """Text of a sheet → the highest place at which it stands, in points above the foot."""
+    found = {}
+
+    def note(text, matrix, text_matrix, *_):
+        if text.strip():
+            height = matrix[1] * text_matrix[4] + matrix[3] * text_matrix[5] + matrix[5]
+            found[text.strip()] = max(height, found.get(text.strip(), height))
+
+    sheet.extract_text(visitor_text=note)
+    return found
 
 
 def test_the_patient_stays_in_sight_while_results_are_read(person):
