@@ -9,9 +9,13 @@ using namespace native;
 namespace {
 
 constexpr int64_t BLOCK = 48;  // rows that pass through a layer together
+constexpr int64_t WIDE_ROWS = 8, LIGHT_ROWS = 256;  // worth a thread of their own: with a product, and without
 
 // Rows a thread takes at a time: few enough that every thread has some, no bit depends on it.
 int64_t block_rows(int64_t rows, int threads) { return std::clamp<int64_t>((rows + threads - 1) / threads, 1, BLOCK); }
+
+// Waking a sleeping thread costs some 45 µs: below that much work one thread is faster. No bit depends on it.
+int team(int64_t rows, int64_t rows_worth_it, int threads) { return (int)std::clamp<int64_t>(rows / rows_worth_it, 1, threads); }
 
 // c = a · weight for a row count of its own; rows of c hold `columns` elements, the last panel passes through a buffer.
 void linear_rows(const float* a, int64_t rows, const Weight& weight, float* c, std::vector<float>& buffer) {
@@ -29,12 +33,12 @@ void linear_rows(const float* a, int64_t rows, const Weight& weight, float* c, s
 extern "C" {
 
 void native_rms_norm(const float* x, const float* weight, float eps, int64_t rows, int width, float* out, int threads) {
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(team(rows, LIGHT_ROWS, threads)) schedule(static)
     for (int64_t r = 0; r < rows; r++) rms_norm_row(x + r * width, weight, eps, width, out + r * width);
 }
 
 void native_silu_mul(const float* gate_up, int64_t rows, int width, float* out, int threads) {
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(team(rows, LIGHT_ROWS, threads)) schedule(static)
     for (int64_t r = 0; r < rows; r++) silu_mul_row(gate_up + 2 * r * width, gate_up + (2 * r + 1) * width, width, out + r * width);
 }
 
@@ -47,8 +51,9 @@ void native_exp(const float* x, int64_t count, float* out) {
 
 void native_linear(const float* x, int64_t rows, const float* packed, int depth, int columns, float* out, int threads) {
     const Weight weight{packed, depth, columns};
-    const int64_t block = block_rows(rows, threads);
-#pragma omp parallel num_threads(threads)
+    const int workers = team(rows, WIDE_ROWS, threads);
+    const int64_t block = block_rows(rows, workers);
+#pragma omp parallel num_threads(workers)
     {
         std::vector<float> buffer;
 #pragma omp for schedule(dynamic, 1)
@@ -58,7 +63,7 @@ void native_linear(const float* x, int64_t rows, const float* packed, int depth,
 }
 
 void native_log_probabilities(const float* logits, const int64_t* chosen, int64_t rows, int width, float* out, int threads) {
-#pragma omp parallel for num_threads(threads) schedule(static)
+#pragma omp parallel for num_threads(team(rows, LIGHT_ROWS, threads)) schedule(static)
     for (int64_t r = 0; r < rows; r++) out[r] = log_probability(logits + r * width, chosen[r], width);
 }
 
@@ -68,8 +73,9 @@ void native_project(const float* hidden, int64_t rows, int width, const float* n
                     float* keys, float* values, float* queries, int threads) {
     const Weight weight{packed, width, (heads + 2 * kv_heads) * depth};
     const int padded = rounded_up(weight.columns), half = depth / 2;
-    const int64_t block = block_rows(rows, threads);
-#pragma omp parallel num_threads(threads)
+    const int workers = team(rows, WIDE_ROWS, threads);
+    const int64_t block = block_rows(rows, workers);
+#pragma omp parallel num_threads(workers)
     {
         std::vector<float> normed((size_t)block * width), mixed((size_t)block * padded), turned(depth);
 #pragma omp for schedule(dynamic, 1)
@@ -99,7 +105,7 @@ void native_attend(const float* queries, const float* keys, const float* values,
     const Pool pool{keys, values, heads, kv_heads, depth, block_size, window};
     const std::vector<Item> items = items_of(spans, count, blocks, pool);
     const int most = std::max(1, ITEM_ROWS / pool.group()) * pool.group();
-#pragma omp parallel num_threads(threads)
+#pragma omp parallel num_threads(team((int64_t)items.size(), 2, threads))
     {
         Scratch scratch(most, depth);
 #pragma omp for schedule(dynamic, 1)
@@ -112,8 +118,9 @@ void native_finish(float* hidden, const float* attended, int64_t rows, int width
                    const float* norm, float eps, const float* gate_up, const float* down, int inner, int threads) {
     const Weight out{output, attended_width, width}, wide{gate_up, width, 2 * inner}, back{down, inner, width};
     const int padded = rounded_up(width), padded_inner = rounded_up(2 * inner);
-    const int64_t block = block_rows(rows, threads);
-#pragma omp parallel num_threads(threads)
+    const int workers = team(rows, WIDE_ROWS, threads);
+    const int64_t block = block_rows(rows, workers);
+#pragma omp parallel num_threads(workers)
     {
         std::vector<float> sum((size_t)block * padded), normed((size_t)block * width), gates((size_t)block * padded_inner);
 #pragma omp for schedule(dynamic, 1)
