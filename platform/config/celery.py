@@ -8,7 +8,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.dev")
 
 from django.conf import settings
 
-PLATFORM_QUEUE = "platform"
+PLATFORM_QUEUE = "platform"  # housekeeping: dispatch, sweeping, recovery; never waits behind an upload
+PLATFORM_QUEUES = (PLATFORM_QUEUE, *settings.INTAKE_QUEUES)
 
 app = Celery("helicase")
 app.conf.update(settings.CELERY)

@@ -15,6 +15,7 @@ from django.db import transaction
 from accounts.models import Membership, Organisation, User
 from accounts.roles import Role
 from accounts.services import actor_for
+from config.bundled import bundled_deployment
 from config.checks import DEMO_DOMAIN
 from foundation import clock
 from orders import checking, services, uploads
@@ -124,8 +125,7 @@ def _people(laboratory: Organisation, hospital: Organisation) -> Iterator[tuple[
 
 
 def _tests(laboratory: Organisation) -> dict[str, TestVersion]:
-    model = registry.register_model(name="ecoli-orf-6l", version="1.0", folder="ecoli-orf-6l")
-    deployment = registry.register_deployment(name="ecoli-orf-6l-fp32", model_version=model, precision="fp32", pin={"threads": 2})
+    deployment = bundled_deployment()
     ecoli = _reference("E. coli 536, 60 kb around lexA", "ecoli/ecoli536_lexA", "NC_008253.1, positions 4,450,001–4,510,000", [])
     rcrs = _reference("rCRS", "rcrs/rcrs", "Human mitochondrion, NC_012920.1", MITOCHONDRION)
     app = _reference("GRCh38 chr21, 100 kb of APP", "app/app", "chr21, positions 25,880,001–25,980,000", [])

@@ -156,6 +156,7 @@ class Reason(StrEnum):
     STAT_REASON_MISSING = "stat.reason-missing", "STAT was asked for without a reason. It runs as STAT; ask for the reason."
     RESULT_ITEM_FAILED = "result.item-failed", "At least one item could not be scored; its row says why."
     INTAKE_WORKER_LOST = "intake.worker-lost", "The process that checked the file stopped; the check starts again."
+    INTAKE_TOO_SLOW = "intake.too-slow", "Checking the file took more than 15 minutes. Split it, or ask the laboratory."
     INTAKE_CHECK_FAILED = "intake.check-failed", "The file could not be checked in three attempts. Tell the laboratory."
     REFERENCE_CHANGED = "reference.changed", "The reference file no longer holds the sequences it was registered with."
 

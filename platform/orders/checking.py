@@ -7,6 +7,7 @@ from itertools import islice
 from uuid import UUID
 
 import structlog
+from celery.exceptions import SoftTimeLimitExceeded
 from django.db import DataError, transaction
 from django.db.models import Q
 
@@ -21,7 +22,6 @@ from orders import staging, uploads
 from orders.machines import INTAKE
 from orders.models import Intake
 from orders.references import ReferenceChanged, view
-from outbox import services as outbox
 from storage.services import path_of
 
 log = structlog.get_logger(__name__)
@@ -31,7 +31,7 @@ FORGOTTEN = timedelta(seconds=30)  # waiting without being taken up
 STALLED = timedelta(minutes=2)  # without progress: the checking worker is gone
 MOST_TRIES = 3
 ACTOR = process("intake check")
-LIMITS = checker.Limits()
+LIMITS = checker.Limits(max_items=1_000_000)
 
 
 def check_intake(pk: UUID) -> None:
@@ -43,15 +43,17 @@ def check_intake(pk: UUID) -> None:
     if intake is None:
         return
     if intake.tries > MOST_TRIES:
-        _give_up(intake)
+        _give_up(intake, Reason.INTAKE_CHECK_FAILED)
         return
     try:
         _check(intake)
     except (staging.Superseded, Stale):
         log.warning("intake.superseded", intake=str(pk))
+    except SoftTimeLimitExceeded:
+        _give_up(intake, Reason.INTAKE_TOO_SLOW)
     except (DataError, OSError, checker.IntakeError, ReferenceChanged) as error:  # another try would meet the same
         log.error("intake.cannot_be_checked", intake=str(pk), error=type(error).__name__)
-        _give_up(intake)
+        _give_up(intake, Reason.INTAKE_CHECK_FAILED)
 
 
 def _check(intake: Intake) -> None:
@@ -73,14 +75,8 @@ def _check(intake: Intake) -> None:
     _settle(intake, check.summary, stage.items)
 
 
-def _give_up(intake: Intake) -> None:
-    failed = {
-        "code": str(Reason.INTAKE_CHECK_FAILED),
-        "line": None,
-        "reason": Reason.INTAKE_CHECK_FAILED.words,
-        "fatal": True,
-        "lines": 1,
-    }
+def _give_up(intake: Intake, reason: Reason) -> None:
+    failed = {"code": str(reason), "line": None, "reason": reason.words, "fatal": True, "lines": 1}
     staging.clear(intake)
     with transaction.atomic():
         audit.transition(INTAKE, intake, to="refused", actor=ACTOR, checked_at=clock.now(), progress=1, problems=[failed])
@@ -89,18 +85,20 @@ def _give_up(intake: Intake) -> None:
 def recover() -> int:
     """Give back uploads whose check has stopped moving, and ask again for those nobody took up; returns how many."""
     now = clock.now()
-    forgotten = Intake.objects.filter(state="waiting").filter(
-        Q(claimed_at__lt=now - FORGOTTEN) | Q(claimed_at=None, created_at__lt=now - FORGOTTEN)
+    forgotten = (
+        Intake.objects.filter(state="waiting")
+        .select_related("file")
+        .filter(Q(claimed_at__lt=now - FORGOTTEN) | Q(claimed_at=None, created_at__lt=now - FORGOTTEN))
     )
     for intake in forgotten:  # the broker lost the message, or the queue is long: a second one harms nobody
         with transaction.atomic():
             Intake.objects.filter(pk=intake.pk, state="waiting").update(claimed_at=now)
-            outbox.post(topic=uploads.TOPIC, payload={"intake": str(intake.pk)}, organisation_id=intake.ordering_organisation_id)
-    stalled = Intake.objects.filter(state="checking", claimed_at__lt=clock.now() - STALLED)
+            uploads.ask_for_check(intake)
+    stalled = Intake.objects.filter(state="checking", claimed_at__lt=now - STALLED).select_related("file")
     for intake in stalled:
         with transaction.atomic():
             audit.transition(INTAKE, intake, to="waiting", actor=ACTOR, reason="intake.worker-lost")
-            outbox.post(topic=uploads.TOPIC, payload={"intake": str(intake.pk)}, organisation_id=intake.ordering_organisation_id)
+            uploads.ask_for_check(intake)
         log.warning("intake.recovered", intake=str(intake.pk))
     return len(stalled) + len(forgotten)
 

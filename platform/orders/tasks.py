@@ -5,11 +5,14 @@ from typing import Any
 from uuid import UUID
 
 from celery import shared_task
+from django.conf import settings
 
 from orders import checking
 
+MINUTES = 15  # one check may take; then the file is refused with words
 
-@shared_task(name="orders.check_intake")
+
+@shared_task(name="orders.check_intake", soft_time_limit=MINUTES * 60)
 def check_intake(intake_id: str) -> None:
     """Check one upload; a second delivery of the same message finds nothing to do."""
     checking.check_intake(UUID(intake_id))
@@ -22,5 +25,5 @@ def recover_intakes() -> None:
 
 
 def deliver(payload: Mapping[str, Any]) -> None:
-    """Hand an `intake.check` message to the platform worker."""
-    check_intake.apply_async(args=(payload["intake"],), queue="platform", retry=False)
+    """Hand an `intake.check` message to the workers for files of its size."""
+    check_intake.apply_async(args=(payload["intake"],), queue=settings.INTAKE_QUEUES[bool(payload.get("large"))], retry=False)

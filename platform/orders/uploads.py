@@ -67,5 +67,11 @@ def _ask(actor: Actor, test: TestVersion, organisation_id: UUID, stored: StoredF
         organisation_id=intake.performing_laboratory_id,
         facts={"file": stored.sha256, "bytes": stored.size},
     )
-    outbox.post(topic=TOPIC, payload={"intake": str(intake.pk)}, organisation_id=organisation_id)
+    ask_for_check(intake)
     return intake
+
+
+def ask_for_check(intake: Intake) -> None:
+    """Post the message that has a platform worker check this upload, inside the caller's transaction."""
+    payload = {"intake": str(intake.pk), "large": intake.file.size > settings.INTAKE_LARGE}
+    outbox.post(topic=TOPIC, payload=payload, organisation_id=intake.ordering_organisation_id)

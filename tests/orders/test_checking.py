@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
+from celery.exceptions import SoftTimeLimitExceeded
 from django.conf import settings
 
 from accounts.roles import Role
 from engine_queue.models import Item, ItemSet
 from foundation import clock
 from foundation.errors import NotPermitted, Refused
-from orders import checking, uploads
+from orders import checking, tasks, uploads
 from orders.models import Intake, IntakeRecord, Order
 from outbox.models import Message
 from registry.models import TestVersion
@@ -191,6 +192,23 @@ def test_a_full_disk_is_a_refusal_that_keeps_nothing(monkeypatch: pytest.MonkeyP
     with pytest.raises(storage.NoSpace):
         _upload(b"some")
     assert not (StoredFile.objects.exists() or list((settings.DATA_DIR / "incoming").iterdir()))
+
+
+@pytest.mark.parametrize(("size", "queue"), [(10, "intake"), (1_000_001, "intake-large")])
+def test_a_large_file_waits_in_another_line_than_a_small_one(size: int, queue: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[str] = []
+    monkeypatch.setattr(tasks.check_intake, "apply_async", lambda **kwargs: sent.append(kwargs["queue"]))
+    intake = _upload(b"x" * size)
+    tasks.deliver(Message.objects.get(payload__intake=str(intake.pk)).payload)
+    assert sent == [queue]
+
+
+def test_a_check_that_takes_too_long_is_refused_with_words(monkeypatch: pytest.MonkeyPatch) -> None:
+    intake = _upload(_vcf(_row(100)))
+    monkeypatch.setattr(checking, "_settle", lambda *_: (_ for _ in ()).throw(SoftTimeLimitExceeded))
+    checking.check_intake(intake.pk)
+    intake.refresh_from_db()
+    assert (intake.state, intake.problems[0]["code"], Item.objects.count()) == ("refused", "intake.too-slow", 0)
 
 
 def test_files_that_nothing_speaks_of_are_swept_after_a_day(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -37,7 +37,7 @@ def commands(service: dict[str, Any]) -> list[list[str]]:
 
 
 def test_production_has_exactly_these_services() -> None:
-    assert set(SERVICES) == {"postgres", "redis", "migrate", "web", "engine", "worker", "beat"}
+    assert set(SERVICES) == {"postgres", "redis", "migrate", "web", "engine", "worker", "intake", "intake-large", "beat"}
 
 
 @pytest.mark.parametrize("name", OURS)

@@ -8,6 +8,7 @@ import structlog
 from csp.constants import SELF
 from django.db.backends.postgresql.psycopg_any import IsolationLevel
 
+from config import log_lines
 from config.environment import ROOT, Environment, database
 
 env = Environment.read()
@@ -91,6 +92,7 @@ AUTH_PASSWORD_VALIDATORS = [
 LOGIN_URL = "login"
 LOGIN_REDIRECT_URL = "worklist"
 LOGOUT_REDIRECT_URL = "login"
+SESSION_ENGINE = "config.session_store"
 SESSION_COOKIE_AGE = 12 * 3600
 SESSION_COOKIE_SAMESITE = "Lax"
 SESSION_COOKIE_HTTPONLY = True
@@ -112,6 +114,8 @@ STORAGES = {
 
 FILE_UPLOAD_HANDLERS = ["django.core.files.uploadhandler.TemporaryFileUploadHandler"]
 UPLOAD_LIMIT = 512 * 1024 * 1024  # bytes of one upload
+INTAKE_QUEUES = ("intake", "intake-large")  # a large file never holds up the check of a small one
+INTAKE_LARGE = 1_000_000  # bytes, as uploaded
 DATA_UPLOAD_MAX_MEMORY_SIZE = 8 * 1024 * 1024  # pasted text
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
@@ -153,7 +157,8 @@ structlog.configure(
         structlog.contextvars.merge_contextvars,
         structlog.processors.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
-        structlog.processors.format_exc_info,
+        structlog.processors.ExceptionRenderer(log_lines.traceback_of),
+        log_lines.event_without_values,
         structlog.processors.JSONRenderer(),
     ],
     wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping().get(env.log_level.upper(), logging.INFO)),
@@ -161,6 +166,19 @@ structlog.configure(
 LOGGING = {
     "version": 1,
     "disable_existing_loggers": False,
-    "handlers": {"console": {"class": "logging.StreamHandler"}},
+    "formatters": {
+        "line": {"()": "config.log_lines.Formatter"},
+        "server": {"()": "config.log_lines.Formatter", "fmt": "%(levelname)s:    %(message)s"},
+    },
+    "filters": {"without_query": {"()": "config.log_lines.WithoutQuery"}},
+    "handlers": {
+        "console": {"class": "logging.StreamHandler", "formatter": "line"},
+        "server": {"class": "logging.StreamHandler", "formatter": "server"},
+    },
     "root": {"handlers": ["console"], "level": env.log_level.upper()},
+    # uvicorn sets its own handlers up, before it loads the application
+    "loggers": {
+        "uvicorn": {"handlers": ["server"], "level": "INFO", "propagate": False},
+        "uvicorn.access": {"handlers": ["server"], "filters": ["without_query"], "level": "INFO", "propagate": False},
+    },
 }

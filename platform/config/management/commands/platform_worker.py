@@ -1,4 +1,4 @@
-"""Start a platform worker: checks of uploads, the sweeper, the outbox."""
+"""Start a platform worker: the sweeper and the outbox, checks of uploads, or both."""
 
 from typing import Any
 
@@ -13,10 +13,11 @@ from engine_queue.standing import KeepName, Standing
 
 
 class Command(BaseCommand):
-    help = "Run platform jobs (queue `platform`) in processes of their own."
+    help = "Run platform jobs in processes of their own: housekeeping (queue platform), uploads (intake, intake-large)."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--name", required=True, help="unique among all workers; held by a lease")
+        parser.add_argument("--queue", action="append", choices=["platform", "intake", "intake-large"], help="default: all three")
         parser.add_argument("--concurrency", type=int, default=2)
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -30,17 +31,20 @@ class Command(BaseCommand):
         except OperationalError as error:
             raise CommandError(f"the database cannot be used: {str(error).splitlines()[0]}", returncode=1) from error
         connections.close_all()  # the pool forks: no child may inherit one
-        self.stdout.write(f"platform worker {name} serves the platform queue")
+        from config.celery import PLATFORM_QUEUES
+
+        queues = options["queue"] or PLATFORM_QUEUES
+        self.stdout.write(f"platform worker {name} serves {', '.join(queues)}")
         self.stdout.flush()  # a log file is read while the process runs
         KeepName.keeper = Keeper(held, Standing())
-        self._serve(name, options["concurrency"])
+        self._serve(name, options["concurrency"], ",".join(queues))
 
-    def _serve(self, name: str, concurrency: int) -> None:
-        from config.celery import PLATFORM_QUEUE, app
+    def _serve(self, name: str, concurrency: int, queues: str) -> None:
+        from config.celery import app
 
         app.steps["worker"].add(KeepName)
         app.steps["consumer"].update({restore.RestoreOwn, restore.SafeAcknowledgements})
         app.conf.broker_transport_options = {**app.conf.broker_transport_options, **restore.own_keys(name)}
         app.conf.worker_redirect_stdouts = False
         quiet = ["--without-gossip", "--without-mingle", "--without-heartbeat", "-l", "WARNING"]
-        app.worker_main(["-q", "worker", "-P", "prefork", "-c", str(concurrency), "-Q", PLATFORM_QUEUE, "-n", f"{name}@%h", *quiet])
+        app.worker_main(["-q", "worker", "-P", "prefork", "-c", str(concurrency), "-Q", queues, "-n", f"{name}@%h", *quiet])

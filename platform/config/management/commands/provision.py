@@ -1,4 +1,4 @@
-"""Bring the database to this version of the code, as its owner."""
+"""Bring the database to this version of the code, as its owner, and register the bundled model."""
 
 from typing import Any
 
@@ -6,6 +6,7 @@ from django.conf import settings
 from django.core.management import BaseCommand, CommandError, call_command
 
 from config import starting
+from config.bundled import bundled_deployment
 
 
 class Command(BaseCommand):
@@ -16,3 +17,4 @@ class Command(BaseCommand):
             raise CommandError("DATABASE_OWNER_URL is not set: the application's own role may not change tables")
         call_command("migrate", database="owner", interactive=False, verbosity=int(options["verbosity"]))
         starting.require()  # here, so that one line stands before everything that would not start
+        bundled_deployment()
