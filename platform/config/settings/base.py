@@ -176,9 +176,10 @@ LOGGING = {
         "server": {"class": "logging.StreamHandler", "formatter": "server"},
     },
     "root": {"handlers": ["console"], "level": env.log_level.upper()},
-    # uvicorn sets its own handlers up, before it loads the application
+    # uvicorn sets its own handlers and levels up, before it loads the application: the levels stay, and so each has to be named
     "loggers": {
-        "uvicorn": {"handlers": ["server"], "level": "INFO", "propagate": False},
-        "uvicorn.access": {"handlers": ["server"], "filters": ["without_query"], "level": "INFO", "propagate": False},
+        "uvicorn": {"handlers": ["server"], "propagate": False},
+        "uvicorn.error": {},
+        "uvicorn.access": {"handlers": ["server"], "filters": ["without_query"], "propagate": False},
     },
 }
