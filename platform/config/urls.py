@@ -2,7 +2,7 @@
 
 from django.urls import include, path
 
-from config import health
+from config import error_pages, health
 
 urlpatterns = [
     path("health/live", health.live, name="health-live"),
@@ -10,3 +10,7 @@ urlpatterns = [
     path("", include("dashboard.urls")),
     path("", include("reports.urls")),
 ]
+
+handler400 = error_pages.bad_request
+handler403 = error_pages.forbidden
+handler404 = error_pages.not_found

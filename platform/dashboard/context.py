@@ -38,9 +38,14 @@ def zone_of(user: User) -> ZoneInfo:
     return organisation.zone if organisation else UTC
 
 
+def plain() -> dict[str, Any]:
+    """What a page says that knows nobody; nothing is read for it."""
+    return {"server_now": clock.now(), "demo": settings.DEMO, "zone": UTC, "entries": []}
+
+
 def navigation(request: HttpRequest) -> dict[str, Any]:
     """Navigation entries this person may use, his organisation and its zone."""
-    common = {"server_now": clock.now(), "demo": settings.DEMO, "zone": UTC, "entries": []}
+    common = plain()
     if not hasattr(request, "user") or not request.user.is_authenticated:
         return common
     request = cast(ActorRequest, request)
