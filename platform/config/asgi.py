@@ -19,8 +19,8 @@ from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E402
 from django.core.management import CommandError  # noqa: E402
 
+from config import bodies, starting  # noqa: E402
 from config import celery as _celery  # noqa: E402, F401 -- tasks sent from the web find their broker
-from config import starting  # noqa: E402
 from dashboard.routing import websocket_urlpatterns  # noqa: E402
 
 
@@ -39,7 +39,7 @@ async def lifespan(scope: dict[str, Any], receive: Any, send: Any) -> None:
 
 application = ProtocolTypeRouter(
     {
-        "http": http,
+        "http": bodies.LimitedBody(http),
         "websocket": AllowedHostsOriginValidator(AuthMiddlewareStack(URLRouter(websocket_urlpatterns))),
         "lifespan": lifespan,
     }

@@ -10,6 +10,7 @@ from dashboard.following import groups_for_async
 from dashboard.sessions import group_of
 
 REFUSED = 4403  # close code: this session may not listen (any more)
+NOWHERE = 4404  # close code: no socket has this address
 RECHECK = 45.0  # seconds between looks at the session when nothing is said
 QUIET = 0.25  # seconds in which the hints of one socket are gathered
 
@@ -73,3 +74,9 @@ class Hints(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels carries n
             return True
         await self.close(REFUSED)
         return False
+
+
+async def nowhere(scope: dict[str, Any], receive: Any, send: Any) -> None:
+    """Any other address: closed before the handshake ends, as for a stranger."""
+    await receive()
+    await send({"type": "websocket.close", "code": NOWHERE})

@@ -1,0 +1,125 @@
+"""How much a request may send. Decided before a byte is kept: Django writes a whole body to disk before it looks who sends it."""
+
+import asyncio
+import functools
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from typing import Any, cast
+
+from channels.db import database_sync_to_async
+from django.conf import settings
+from django.contrib.auth import get_user
+from django.http import HttpRequest, parse_cookie
+from django.template.loader import render_to_string
+from django.urls import reverse
+
+from config.session_store import SessionStore
+from dashboard import context
+
+Message = Mapping[str, Any]
+Scope = dict[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+Application = Callable[[Scope, Receive, Send], Coroutine[Any, Any, None]]
+
+SMALL = 1024 * 1024  # bytes: every form without a file
+LINGER_S = 3.0  # how long a refused sender is still listened to: a socket closed at once takes the answer with it
+UPLOADS = ("order-new", "order-input")  # the addresses that take a file
+
+
+class LimitedBody:
+    """Refuses what is too large: by what is announced, and by what comes when nothing true was announced."""
+
+    def __init__(self, application: Application) -> None:
+        self.application = application
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        announced = _announced(scope)
+        limit = SMALL if announced is not None and announced <= SMALL else await _limit(scope)
+        if announced is not None and announced > limit:
+            await _refuse(scope, receive, send)
+            return
+        counted = _Counted(receive, limit)
+        await self.application(scope, counted, send)
+        if counted.exceeded:
+            await _refuse(scope, receive, send)
+
+
+class _Counted:
+    """Hands the body on. Past the limit it says that the sender has left: Django then drops what it has, and answers nothing."""
+
+    def __init__(self, receive: Receive, limit: int) -> None:
+        self.receive = receive
+        self.left = limit
+        self.exceeded = False
+
+    async def __call__(self) -> Message:
+        message = await self.receive()
+        self.left -= len(message.get("body", b""))
+        self.exceeded = self.left < 0
+        return {"type": "http.disconnect"} if self.exceeded else message
+
+
+async def _limit(scope: Scope) -> int:
+    if _path(scope) in _upload_paths() and await _signed_in(_session_key(scope)):
+        return settings.UPLOAD_LIMIT + settings.DATA_UPLOAD_MAX_MEMORY_SIZE + SMALL  # file, pasted text, the rest
+    return SMALL
+
+
+def _announced(scope: Scope) -> int | None:
+    lengths = [value for name, value in scope["headers"] if name == b"content-length"]
+    return int(lengths[0]) if lengths and lengths[0].isdigit() else None
+
+
+def _path(scope: Scope) -> str:
+    return cast(str, scope["path"]).removeprefix(scope.get("root_path", ""))
+
+
+@functools.cache
+def _upload_paths() -> frozenset[str]:
+    return frozenset(reverse(name) for name in UPLOADS)
+
+
+def _session_key(scope: Scope) -> str | None:
+    cookies = b",".join(value for name, value in scope["headers"] if name == b"cookie")  # joined as Django joins them
+    return parse_cookie(cookies.decode("latin1")).get(settings.SESSION_COOKIE_NAME)
+
+
+@database_sync_to_async  # type: ignore[untyped-decorator]  # channels carries no types
+def _signed_in(session_key: str | None) -> bool:
+    """Whether the session is somebody's: anybody can send a cookie."""
+    request = HttpRequest()
+    request.session = SessionStore(session_key)
+    return get_user(request).is_authenticated
+
+
+async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
+    page = _words(scope).encode()
+    headers = [
+        (b"content-type", b"text/html; charset=utf-8"),
+        (b"content-length", str(len(page)).encode()),
+        (b"cache-control", b"no-store"),
+        (b"connection", b"close"),
+    ]
+    await send({"type": "http.response.start", "status": 413, "headers": headers})
+    await send({"type": "http.response.body", "body": page, "more_body": True})
+    await _linger(receive)
+    await send({"type": "http.response.body"})
+
+
+def _words(scope: Scope) -> str:
+    """A page; for the upload script the panel it replaces."""
+    limit = f"{settings.UPLOAD_LIMIT // 1_000_000} MB"
+    if any(name == b"hx-request" for name, _ in scope["headers"]):
+        said = f"This is too much at once: only somebody who is logged in may send a file, of up to {limit}."
+        return render_to_string("dashboard/parts/verdict.html", {"input_errors": [said]})
+    return render_to_string("413.html", {**context.plain(), "limit": limit})
+
+
+async def _linger(receive: Receive) -> None:
+    """Read on for a moment, and keep nothing."""
+    try:
+        async with asyncio.timeout(LINGER_S):
+            while (await receive()).get("more_body", False):
+                pass
+    except TimeoutError:
+        return
