@@ -1,11 +1,16 @@
 """Liveness and readiness, for supervisors and load balancers. They say nothing about patients."""
 
+from typing import Any, cast
+
+import psycopg
 import redis
 from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from redis.exceptions import RedisError
+
+PATIENCE_S = 2  # who asks whether we are ready asks again soon; a page may wait longer
 
 
 @login_not_required
@@ -22,16 +27,22 @@ def ready(request: HttpRequest) -> JsonResponse:
 
 
 def _database() -> bool:
+    pool = cast(Any, connection).pool  # none in a process that holds one connection a thread
     try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT 1")
-    except DatabaseError:
+        if pool:
+            pool.open()  # by whoever comes first
+            with pool.connection(timeout=PATIENCE_S) as pooled:
+                pooled.execute("SELECT 1")
+        else:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT 1")
+    except (DatabaseError, psycopg.Error):
         return False
     return True
 
 
 def _broker() -> bool:
-    client = redis.Redis.from_url(settings.REDIS_URL, socket_timeout=2, socket_connect_timeout=2)
+    client = redis.Redis.from_url(settings.REDIS_URL, socket_timeout=PATIENCE_S, socket_connect_timeout=PATIENCE_S)
     try:
         return bool(client.ping())
     except RedisError:
