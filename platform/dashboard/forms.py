@@ -1,7 +1,7 @@
 """The order form as a person fills it in. What is true of an order is decided by `orders.validation`; here it is read."""
 
 from collections.abc import Sequence
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Any, cast
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -13,6 +13,7 @@ from dashboard.wording import PRIORITY_HINT, zone_name
 from foundation import clock
 from orders.models import Intake, Sex
 from orders.requests import OrderRequest, PatientDetails, SpecimenDetails
+from orders.validation import OLDEST
 from registry.models import TestVersion
 from registry.priority import Priority
 
@@ -71,11 +72,22 @@ class OrderForm(forms.Form):
         return [(value, PRIORITY_HINT[value]) for value in Priority.values]
 
     def clean_birth_date(self) -> date:
-        """A date of birth lies in the past."""
+        """A date of birth lies in the past, and not beyond any patient's life."""
         born: date = self.cleaned_data["birth_date"]
+        if born < OLDEST:
+            raise forms.ValidationError(f"The birth date must lie between {OLDEST.year} and today.")
         if born > clock.now().astimezone(self.zone).date():
             raise forms.ValidationError("The birth date lies in the future.")
         return born
+
+    def clean_collected_at(self) -> datetime:
+        """Within what can be counted in any zone; whether it lies in the future is asked when the zone is settled."""
+        collected: datetime = self.cleaned_data["collected_at"]
+        if collected.date() < OLDEST:
+            raise forms.ValidationError(f"The collection time must lie between {OLDEST.year} and now.")
+        if collected.date() > clock.now().date() + timedelta(days=2):
+            raise forms.ValidationError("The collection time lies in the future.")
+        return collected
 
     def clean(self) -> dict[str, Any]:
         """Settle the collection time, and ask for what only together makes sense."""
