@@ -1,9 +1,11 @@
 """The environment, typed and checked once. Nothing else reads `os.environ`."""
 
+import logging
+import sys
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
 
-from pydantic import Field, field_validator
+from pydantic import Field, ValidationError, field_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,6 +32,30 @@ class Environment(BaseSettings):
     def read(cls) -> "Environment":
         """The environment of this process."""
         return cls()  # type: ignore[call-arg]  # the variables are the arguments
+
+    @classmethod
+    def or_exit(cls) -> "Environment":
+        """The environment of this process, or its end with a line for each variable that is missing or malformed."""
+        try:
+            return cls.read()
+        except ValidationError as refused:
+            lines = (f"{str(error['loc'][0]).upper()}: {error['msg']}" for error in refused.errors())
+            sys.stderr.write("".join(f"helicase: {line}\n" for line in lines))
+            raise SystemExit(2) from None
+
+    @field_validator("log_level")
+    @classmethod
+    def _level(cls, value: str) -> str:
+        if value.upper() not in logging.getLevelNamesMapping():
+            raise ValueError("must be one of DEBUG, INFO, WARNING, ERROR, CRITICAL")
+        return value.upper()
+
+    @field_validator("models_dir")
+    @classmethod
+    def _folder(cls, value: Path) -> Path:
+        if not value.is_dir():
+            raise ValueError("there is no such folder")
+        return value
 
     @field_validator("database_url", "database_owner_url")
     @classmethod

@@ -20,17 +20,19 @@ from supervisor.watch import Watched, watch
 
 FIRST_PORT = 8000
 PAGE_TIMEOUT_S = 120.0
+LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 
 
 def up(root: Path, environ: Mapping[str, str]) -> None:
     """Run until stopped. Raises SetupError when something has to be changed first."""
+    first_port = _choices(environ)
     checkout = Checkout(root)
     checkout.prepare()
     with checkout.lock() as held:
         secrets = secrets_file.load_or_create(checkout.secrets)
         everyone: list[Watched] = []
         try:
-            with running_services(checkout, secrets, environ) as services, listen_on_free_port(_first_port(environ)) as listener:
+            with running_services(checkout, secrets, environ) as services, listen_on_free_port(first_port) as listener:
                 address = f"http://{LOCALHOST}:{listener.getsockname()[1]}"
                 environment = process_environment(
                     environ, checkout=checkout, services=services, key=secrets.django_key, address=address
@@ -98,6 +100,17 @@ def _stop(everyone: list[Watched]) -> None:
     children = [one.child for one in everyone if one.child is not None]
     for child in wait_until_gone(children, within_s=STOP_TIMEOUT_S):
         say(f"{child.name} did not end within {STOP_TIMEOUT_S:.0f} s and was killed; its work is taken up at the next start")
+
+
+def _choices(environ: Mapping[str, str]) -> int:
+    """What a person may have set is looked at before anything starts; the first port to try."""
+    if environ.get("DEMO", "1") not in ("0", "1"):
+        raise SetupError(f"DEMO: 0 or 1 is needed, not {environ['DEMO']!r}")
+    if environ.get("LOG_LEVEL", "INFO").upper() not in LOG_LEVELS:
+        raise SetupError(f"LOG_LEVEL: one of {', '.join(LOG_LEVELS)} is needed, not {environ['LOG_LEVEL']!r}")
+    if not Path(environ.get("MODELS_DIR", ".")).is_dir():
+        raise SetupError(f"MODELS_DIR: there is no folder {environ['MODELS_DIR']}")
+    return _first_port(environ)
 
 
 def _first_port(environ: Mapping[str, str]) -> int:

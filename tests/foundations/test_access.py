@@ -100,9 +100,14 @@ PROCESSES = [
 # … act for nobody: workers, sweepers, the demo seed.
 SERVICES = ["audit/services", "orders/identity", "orders/services", "orders/uploads", "reports/services", "storage/services"]
 # … have required a verb, or take a row that `for_actor` handed out.
-OF_A_ROW = (
-    ["engine_queue/selectors", "orders/estimates", "orders/selectors", "reports/release", "reports/selectors", "dashboard/engine_line"]
-)
+OF_A_ROW = [
+    "engine_queue/selectors",
+    "orders/estimates",
+    "orders/selectors",
+    "reports/release",
+    "reports/selectors",
+    "dashboard/engine_line",
+]
 # … read what hangs on a row handed out, or counts that name nobody.
 NAMED = {f"{module}.py" for module in [*PROCESSES, *SERVICES, *OF_A_ROW]}
 

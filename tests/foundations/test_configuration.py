@@ -37,6 +37,17 @@ def test_a_malformed_variable_is_refused_without_printing_its_value(
     assert value not in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("variable", "value"), [("DEMO", "2"), ("LOG_LEVEL", "foo"), ("MODELS_DIR", "/nowhere"), ("SECRET_KEY", "x")]
+)
+def test_a_process_ends_with_one_line_when_its_environment_is_wrong(variable: str, value: str) -> None:
+    wrong = {**os.environ, variable: value}
+    done = subprocess.run([sys.executable, "manage.py", "check"], cwd=ROOT, env=wrong, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"helicase: {variable}: ")
+    assert len(done.stderr.splitlines()) == 1
+
+
 def test_a_database_address_may_hold_percent_codes() -> None:
     entry = database("postgresql://user:p%40ss@db:5433/a%20name")
     assert (entry["PASSWORD"], entry["NAME"], entry["PORT"]) == ("p@ss", "a name", "5433")
@@ -60,7 +71,7 @@ def test_the_key_comes_from_the_environment_and_debug_is_off(module: str) -> Non
     assert loaded(module, SECRET_KEY=key).stdout == f"False {key}\n"
     without = loaded(module)
     assert without.returncode != 0
-    assert "secret_key" in without.stderr
+    assert "SECRET_KEY: " in without.stderr
 
 
 def test_demo_is_refused_with_production_settings(settings: Any) -> None:

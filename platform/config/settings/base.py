@@ -11,7 +11,7 @@ from django.db.backends.postgresql.psycopg_any import IsolationLevel
 from config import log_lines
 from config.environment import ROOT, Environment, database
 
-env = Environment.read()
+env = Environment.or_exit()
 
 BASE_DIR = ROOT
 SECRET_KEY = env.secret_key
