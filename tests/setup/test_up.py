@@ -130,7 +130,14 @@ def test_what_somebody_has_to_change_is_one_line(up: Up, checkout: Path) -> None
 
 @pytest.mark.parametrize(
     ("variable", "url"),
-    [("DATABASE_URL", "postgres://someone:hush@127.0.0.1:1/db"), ("REDIS_URL", "redis://:hush@127.0.0.1:1/0"), ("PORT", "many"), ("DEMO", "2"), ("LOG_LEVEL", "foo"), ("MODELS_DIR", "/nowhere")],
+    [
+        ("DATABASE_URL", "postgres://someone:hush@127.0.0.1:1/db"),
+        ("REDIS_URL", "redis://:hush@127.0.0.1:1/0"),
+        ("PORT", "many"),
+        ("DEMO", "2"),
+        ("LOG_LEVEL", "foo"),
+        ("MODELS_DIR", "/nowhere"),
+    ],
 )
 def test_a_wrong_address_is_one_clear_line(up: Up, variable: str, url: str) -> None:
     running = up(**{variable: url})
