@@ -10,7 +10,7 @@ from typing import Literal
 
 from engine_queue.models import Job, Result, Run
 
-Kind = Literal["started", "results", "scored", "attention"]
+Kind = Literal["started", "results", "scored", "attention", "resumed"]
 
 
 @dataclass(frozen=True)

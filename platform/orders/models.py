@@ -216,7 +216,13 @@ class Order(models.Model):
                 condition=Q(ended_at=None),
                 name="order_worklist",
             ),
-            models.Index(fields=["ordering_organisation", "-placed_at"], name="order_of_requester"),
+            models.Index(
+                fields=["ordering_organisation", "rank", "report_due"], condition=Q(ended_at=None), name="order_worklist_requester"
+            ),
+            models.Index(fields=["performing_laboratory", "-ended_at"], condition=~Q(ended_at=None), name="order_closed"),
+            models.Index(fields=["ordering_organisation", "-ended_at"], condition=~Q(ended_at=None), name="order_closed_requester"),
+            GinIndex(OpClass(Upper("accession"), name="gin_trgm_ops"), name="accession_trigram"),
+            GinIndex(OpClass(Upper("stated_mrn"), name="gin_trgm_ops"), name="stated_mrn_trigram"),
         ]
 
     def __str__(self) -> str:

@@ -65,4 +65,13 @@ def _attention(order: Order, fact: "Fact") -> None:
     )
 
 
-_STEPS = {"started": _started, "results": _results, "scored": _scored, "attention": _attention}
+def _resumed(order: Order, fact: "Fact") -> None:
+    """A person has seen to a job: the order's flag goes, unless it speaks of something else or another job still waits."""
+    if order.attention != fact.reason or fact.run.jobs.exclude(attention="").exists():
+        return
+    order.attention = ""
+    order.version += 1
+    order.save(update_fields=["attention", "version"])
+
+
+_STEPS = {"started": _started, "results": _results, "scored": _scored, "attention": _attention, "resumed": _resumed}

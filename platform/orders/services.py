@@ -5,6 +5,7 @@ import json
 import secrets
 from dataclasses import asdict
 from datetime import timedelta
+from typing import Any
 
 from django.db import IntegrityError, transaction
 
@@ -110,7 +111,7 @@ def cancel(*, actor: Actor, order: Order, reason: str, expected_edits: int) -> N
         locked = Order.objects.select_for_update().get(pk=order.pk)
         if locked.edits != expected_edits:
             raise Stale(code="state.stale")
-        changes = {"ended_at": clock.now(), "cancelled_reason": reason.strip()[:500], "edits": locked.edits + 1}
+        changes: dict[str, Any] = {"ended_at": clock.now(), "cancelled_reason": reason.strip()[:500], "edits": locked.edits + 1}
         audit.transition(ORDER, locked, to="cancelled", actor=actor, reason=said, **changes)
         for run in Run.objects.filter(order_id=order.pk).exclude(state__in=["scored", "cancelled"]).order_by("created_at"):
             cancelling.cancel_run(run, actor=actor, reason=said)

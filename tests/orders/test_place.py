@@ -9,6 +9,7 @@ from django.db import transaction
 
 from accounts.roles import Role
 from audit.models import Event
+from engine_queue import attention, settling
 from engine_queue.models import Job, Run
 from foundation import clock
 from foundation.errors import NotPermitted, Stale
@@ -219,3 +220,17 @@ def test_cancelling_needs_a_reason_and_stops_the_jobs() -> None:
 
 def test_an_unknown_upload_is_an_objection_and_no_error() -> None:
     assert "intake" in _objections(intake_id=uuid4())
+
+
+def test_an_order_is_flagged_while_a_job_needs_a_person_and_freed_when_somebody_has_looked() -> None:
+    order = factories.make_order()
+    Job.objects.update(state="running", lease_owner="engine-1", attempt=1)
+    run, job = Run.objects.get(), Job.objects.get()
+    settling.give_back(run, job, worker="engine-1", reason="job.worker-died", attention="job.worker-died")
+    order.refresh_from_db()
+    assert order.attention == "job.worker-died"
+    attention.resume(
+        job, actor=factories.make_actor(role=Role.OPERATOR, organisation=order.performing_laboratory), reason="memory replaced"
+    )
+    order.refresh_from_db()
+    assert (order.attention, Job.objects.get().attention) == ("", "")
