@@ -122,3 +122,8 @@ def test_readiness_does_not_wait_as_long_as_a_page_for_a_connection(web: Web, cl
         blocker.rollback()
         assert {page.result() for page in held} == {200}
     assert web.ready() == 200
+
+
+def test_a_search_is_not_written_down(web: Web) -> None:
+    assert web.get("/?q=Okafor") == 200
+    assert '"GET / HTTP/1.1" 200' in web.log.read_text() and "Okafor" not in web.log.read_text()
