@@ -8,7 +8,7 @@ from accounts.roles import Verb
 from audit.models import Event
 from dashboard import engine_line, stages
 from dashboard.verdicts import exceptions
-from dashboard.wording import FLAGS, counted, duration, duration_range, flag
+from dashboard.wording import FLAGS, counted, duration, duration_range, flag, parked
 from engine_queue.models import Run
 from foundation.actor import Actor
 from orders import selectors
@@ -84,7 +84,7 @@ def whole(actor: Actor, order: Order, parameters: Mapping[str, str]) -> dict[str
 def timeline(order: Order, to_go: str) -> list[Entry]:
     """What happened, from audit events, and what comes next."""
     told = [entry for event in selectors.timeline(order) if (entry := _entry(event, order))]
-    upcoming = _NEXT.get(order.state)
+    upcoming = None if parked(order.attention) else _NEXT.get(order.state)
     return [*told, Entry(upcoming, None, _upcoming(order, to_go), "next")] if upcoming else told
 
 
@@ -144,7 +144,8 @@ def remaining_words(order: Order) -> str:
 
 def flags(order: Order) -> list[str]:
     """What a reader must know before he reads on."""
-    found = [flag(order.attention)] if order.attention else []
+    settled = order.ended_at is not None and parked(order.attention)  # cancelled: there is no way out to point to any more
+    found = [flag(order.attention)] if order.attention and not settled else []
     if order.hold_reason:
         found.append(f"On hold: {flag(order.hold_reason)}")
     if order.priority == "stat" and not order.stat_reason and order.attention != "stat.reason-missing":

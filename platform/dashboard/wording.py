@@ -15,11 +15,15 @@ PRIORITY_HINT = {
 }
 
 _REASONS = {reason.value: reason.words for reason in Reason}
+# What can be done about an order that was parked before anything was scored; this version settles nothing on a page.
+WAY_OUT = "cancel and place again"
+_PARKED = (
+    " Nothing is scored. This version has no page to settle it on: cancel this order and place it again with the right details."
+)
 # Flags on orders and jobs that a person must look at: what happened, and what comes next.
 FLAGS = {
-    "identity.mismatch": "Identity check: this record number is known with another name, birth date or sex. "
-    "Nothing is scored until a person settles it.",
-    "order.conflict": "This order number already stands for another order. Nothing is scored until a person settles which counts.",
+    "identity.mismatch": "Identity check: this record number is known with another name, birth date or sex." + _PARKED,
+    "order.conflict": "Order number in use: it already stands for another order." + _PARKED,
     "stat.reason-missing": "STAT without a reason. Ask the requester for one.",
     "result.item-failed": "At least one item could not be scored; the results name it and say why.",
 }
@@ -98,6 +102,11 @@ def zone_name(moment: datetime, zone: ZoneInfo) -> str:
     sign, hours, rest = "+" if minutes >= 0 else "−", abs(minutes) // 60, abs(minutes) % 60
     offset = f"UTC{sign}{hours}" + (f":{rest:02d}" if rest else "") if minutes else ""
     return ", ".join(dict.fromkeys(part for part in (zone.key, local.tzname() or "", offset) if part))
+
+
+def parked(code: str) -> bool:
+    """Whether an order with this flag waits for nothing but its cancellation."""
+    return FLAGS.get(code, "").endswith(_PARKED)
 
 
 def flag(code: str) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from accounts.roles import Verb
 from dashboard import engine_line, stages
-from dashboard.wording import duration, flag
+from dashboard.wording import WAY_OUT, duration, flag, parked
 from foundation.actor import Actor
 from orders import selectors
 from orders.models import Order
@@ -87,7 +87,8 @@ def row(order: Order, actor: Actor, place: str) -> Row:
 
 def _progress(order: Order) -> tuple[str, str]:
     if order.attention:
-        return "▲ needs a person", re.split(r"[.:;] ?", flag(order.attention), maxsplit=1)[0]
+        what = re.split(r"[.:;] ?", flag(order.attention), maxsplit=1)[0]
+        return "▲ needs a person", f"{what}: {WAY_OUT}" if parked(order.attention) else what
     if order.state == "in_analysis":
         return "", _to_go(order)
     if order.scored_at is not None and order.started_at is not None:
