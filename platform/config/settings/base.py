@@ -178,6 +178,7 @@ LOGGING = {
     "root": {"handlers": ["console"], "level": env.log_level.upper()},
     # uvicorn sets its own handlers and levels up, before it loads the application: the levels stay, and so each has to be named
     "loggers": {
+        "django.request": {"level": "ERROR"},  # a 403 or 404 is in the access log; its traceback would bury the real faults
         "uvicorn": {"handlers": ["server"], "propagate": False},
         "uvicorn.error": {},
         "uvicorn.access": {"handlers": ["server"], "filters": ["without_query"], "propagate": False},
