@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from engine import fasta
-from engine.config import EngineConfig
+from engine.config import LARGEST_THREADS, EngineConfig
 from engine.engine import Engine
 from engine.errors import EngineError, InvalidRequest
 from engine.loading import load
@@ -24,7 +24,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; the exit status."""
     options = _parser().parse_args(arguments)
     try:
-        config = EngineConfig(threads=options.threads, isa=options.isa, mode=options.mode)
+        config = EngineConfig(threads=options.threads, isa=options.isa, mode=options.mode, kernels=options.kernels)
         named = list(_sequences(options))
         engine = load(options.model, config=config)
         rows = _score(engine, named) if options.command == "score" else _generate(engine, named, options)
@@ -46,12 +46,15 @@ def _parser() -> argparse.ArgumentParser:
         source.add_argument("--sequence", help="bases")
         source.add_argument("--fasta", type=Path, help="FASTA file")
         command.add_argument("--json", action="store_true", help="one JSON array instead of tab-separated lines")
-        command.add_argument("--threads", type=int, default=EngineConfig().threads)
+        command.add_argument("--threads", type=int, default=EngineConfig().threads, help=f"1 to {LARGEST_THREADS}")
         command.add_argument("--isa", choices=("auto", "avx2", "avx512"), default="auto")
+        command.add_argument(
+            "--kernels", choices=("auto", "reference", "native"), default="auto", help="native: compiled or refused"
+        )
         command.add_argument("--mode", choices=("continuous", "static"), default="continuous")
     generate.add_argument("--tokens", type=int, default=64, help="tokens to generate at most")
-    generate.add_argument("--temperature", type=float, default=0.0)
-    generate.add_argument("--top-k", type=int, default=0)
+    generate.add_argument("--temperature", type=float, default=0.0, help="0: greedy")
+    generate.add_argument("--top-k", type=int, default=0, help="0: the whole vocabulary")
     generate.add_argument("--seed", type=int, default=0)
     return parser
 

@@ -10,6 +10,7 @@ from engine.errors import ConfigRefused
 Mode = Literal["continuous", "static"]
 Isa = Literal["auto", "avx2", "avx512"]
 Kernels = Literal["auto", "reference", "native"]
+LARGEST_THREADS = 256  # beyond it the thread libraries exhaust the process instead of raising an error
 _TILE = 64  # keys of an attention tile; kernels.plan.TILE, repeated because settings must not import torch
 
 
@@ -33,8 +34,10 @@ class EngineConfig:
 
     def __post_init__(self) -> None:
         sizes = (self.slots, self.token_budget, self.chunk, self.grid, self.blocks, self.block_size, self.threads)
-        if min(sizes) < 1:
-            raise ConfigRefused("slots, token_budget, chunk, grid, blocks, block_size and threads must be at least 1")
+        if any(type(size) is not int or size < 1 for size in sizes):  # bool is an int, and no size
+            raise ConfigRefused("slots, token_budget, chunk, grid, blocks, block_size and threads must be whole and at least 1")
+        if self.threads > LARGEST_THREADS:
+            raise ConfigRefused(f"threads must be between 1 and {LARGEST_THREADS}, not {self.threads}")
         if _TILE % self.block_size:
             raise ConfigRefused(f"block_size must divide {_TILE}, not {self.block_size}")
         if self.chunk % self.grid:

@@ -6,6 +6,7 @@ Only data is read: `config.json` and safetensors. Pickled weights are refused an
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +23,8 @@ from kernels.layers import Attention, Layer, LayerWeights, Places
 from kernels.plan import Geometry
 
 _ARCHITECTURES = ("LlamaForCausalLM", "MistralForCausalLM")
+_LARGEST = 1 << 20  # of any size in config.json: far above real models, and the tables made from it still fit into memory
+_WIDEST = 1 << 16  # heads times head_dim, for the same reason
 _INDEX, _SINGLE = "model.safetensors.index.json", "model.safetensors"
 
 
@@ -47,9 +50,11 @@ def read_config(folder: Path) -> ModelConfig:
     """Read and check `config.json`; ModelRefused says in one sentence what this engine cannot run."""
     raw = _read_json(folder / "config.json")
     architectures = raw.get("architectures") or [raw.get("model_type")]
-    if not set(architectures) <= set(_ARCHITECTURES):
+    if not isinstance(architectures, list) or not all(name in _ARCHITECTURES for name in architectures):
         raise ModelRefused(f"this engine runs {' and '.join(_ARCHITECTURES)}, and the folder holds {architectures}")
     rope = raw.get("rope_parameters") or raw.get("rope_scaling") or {}
+    if not isinstance(rope, dict):
+        raise ModelRefused(f"the rotary parameters must be an object, not {rope!r}")
     kind = rope.get("rope_type", rope.get("type", "default"))
     if kind != "default":
         raise ModelRefused(f"rotary scaling of the kind {kind!r} is not supported")
@@ -65,30 +70,50 @@ def read_config(folder: Path) -> ModelConfig:
 
 
 def _numbers(raw: Mapping[str, Any], rope: Mapping[str, Any]) -> ModelConfig:
-    heads = raw["num_attention_heads"]
+    hidden, heads = _size(raw, "hidden_size"), _size(raw, "num_attention_heads")
     config = ModelConfig(
-        hidden=raw["hidden_size"],
-        layers=raw["num_hidden_layers"],
+        hidden=hidden,
+        layers=_size(raw, "num_hidden_layers"),
         heads=heads,
-        kv_heads=raw.get("num_key_value_heads") or heads,
-        head_dim=raw.get("head_dim") or raw["hidden_size"] // heads,
-        intermediate=raw["intermediate_size"],
-        vocabulary=raw["vocab_size"],
-        context=raw["max_position_embeddings"],
-        eps=raw.get("rms_norm_eps", 1e-6),
-        theta=float(raw.get("rope_theta", rope.get("rope_theta", 10_000.0))),
+        kv_heads=heads if raw.get("num_key_value_heads") is None else _size(raw, "num_key_value_heads"),
+        head_dim=hidden // heads if raw.get("head_dim") is None else _size(raw, "head_dim"),
+        intermediate=_size(raw, "intermediate_size"),
+        vocabulary=_size(raw, "vocab_size"),
+        context=_size(raw, "max_position_embeddings"),
+        eps=_positive("rms_norm_eps", raw.get("rms_norm_eps", 1e-6)),
+        theta=_positive("rope_theta", raw.get("rope_theta", rope.get("rope_theta", 10_000.0))),
         tied=raw.get("tie_word_embeddings", False),
-        window=raw.get("sliding_window"),
+        window=None if raw.get("sliding_window") is None else _size(raw, "sliding_window"),
     )
-    if config.heads % config.kv_heads or config.head_dim % 2:
+    if not isinstance(config.tied, bool):
+        raise ModelRefused(f"tie_word_embeddings must be true or false, not {config.tied!r}")
+    if config.heads % config.kv_heads or config.head_dim % 2 or config.head_dim == 0:
         raise ModelRefused("the number of heads must be a multiple of the KV heads, and head_dim even")
+    if config.heads * config.head_dim > _WIDEST:
+        raise ModelRefused(f"num_attention_heads times head_dim must be at most {_WIDEST}")
     return config
+
+
+def _size(raw: Mapping[str, Any], key: str) -> int:
+    value = raw[key]
+    if type(value) is not int or not 1 <= value <= _LARGEST:  # bool is an int, and no size
+        raise ModelRefused(f"{key} must be a whole number between 1 and {_LARGEST}, not {value!r}")
+    return value
+
+
+def _positive(key: str, value: object) -> float:
+    if type(value) not in (int, float) or not 0 < float(str(value)) < math.inf:
+        raise ModelRefused(f"{key} must be a finite number above 0, not {value!r}")
+    return float(str(value))
 
 
 def weight_files(folder: Path) -> list[Path]:
     """The safetensors files of a folder, sharded or not, in name order."""
     if (folder / _INDEX).exists():
-        return [folder / name for name in sorted(set(_read_json(folder / _INDEX)["weight_map"].values()))]
+        places = _read_json(folder / _INDEX).get("weight_map")
+        if not isinstance(places, dict) or not all(isinstance(name, str) and name.isprintable() for name in places.values()):
+            raise ModelRefused(f"{_INDEX} has no weight_map of tensors and files")
+        return [folder / name for name in sorted(set(places.values()))]
     if (folder / _SINGLE).exists():
         return [folder / _SINGLE]
     raise ModelRefused(f"{folder.name} holds neither {_SINGLE} nor {_INDEX}; other formats are not read")
@@ -99,15 +124,17 @@ def _read_json(path: Path) -> dict[str, Any]:
         content = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError as error:
         raise ModelRefused(f"{path.name} is missing") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ModelRefused(f"{path.name} is not valid JSON: {error}") from error
+    except OSError as error:
+        raise ModelRefused(f"{path.name} cannot be read: {error}") from error
     if not isinstance(content, dict):
         raise ModelRefused(f"{path.name} holds no object")
     return content
 
 
 class _Weights:
-    """Tensors by name, each taken once, checked for shape, as float32."""
+    """Tensors by name, each taken once, checked for shape and finite numbers, as float32."""
 
     def __init__(self, folder: Path) -> None:
         self._tensors: dict[str, Tensor] = {}
@@ -116,8 +143,8 @@ class _Weights:
                 raise ModelRefused(f"{path.name} lies outside the folder")
             try:
                 with safe_open(path, framework="pt") as file:
-                    self._tensors.update({name: file.get_tensor(name).to(torch.float32) for name in file.keys()})  # noqa: SIM118 — no mapping
-            except (SafetensorError, FileNotFoundError) as error:
+                    self._tensors.update({name: file.get_tensor(name) for name in file.keys()})  # noqa: SIM118 — no mapping
+            except (SafetensorError, OSError, ValueError) as error:
                 raise ModelRefused(f"{path.name} cannot be read: {error}") from error
 
     def take(self, name: str, *shape: int) -> Tensor:
@@ -126,7 +153,12 @@ class _Weights:
             raise ModelRefused(f"the weights have no {name}")
         if tensor.shape != shape:
             raise ModelRefused(f"{name} has shape {tuple(tensor.shape)} and config.json says {shape}")
-        return tensor.clone()  # aligned memory: the bits of a library may depend on the address
+        if not tensor.is_floating_point():
+            raise ModelRefused(f"{name} holds {tensor.dtype} and no floating-point numbers")
+        taken = tensor.to(torch.float32, copy=True)  # aligned memory: the bits of a library may depend on the address
+        if not bool(taken.isfinite().all()):
+            raise ModelRefused(f"{name} holds numbers that are not finite")
+        return taken
 
 
 @dataclass(frozen=True, slots=True)

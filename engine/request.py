@@ -9,6 +9,7 @@ from typing import Literal
 from engine.errors import EngineError
 
 Bits = tuple[float, ...]  # float32 values, held exactly by Python's doubles
+COLDEST = 1e-6  # a colder draw is greedy, and would divide logits beyond what a number holds
 
 
 class Priority(enum.IntEnum):
@@ -29,7 +30,10 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Sampling:
-    """How one token is drawn: temperature 0 is greedy, `top_k` 0 keeps the whole vocabulary."""
+    """How one token is drawn: temperature 0 is greedy, `top_k` 0 keeps the whole vocabulary.
+
+    The scheduler refuses a temperature below `COLDEST` other than 0, and any that is not finite.
+    """
 
     temperature: float = 0.0
     top_k: int = 0

@@ -7,6 +7,7 @@ is handed out in the order of class, then admission.
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -16,7 +17,7 @@ from engine.batch import Batch, Draw, Row, RowOutput
 from engine.blocks import BlockPool
 from engine.config import EngineConfig
 from engine.errors import ContextTooLong, EngineError, InvalidRequest, RequestRefused, RequestTooLarge
-from engine.request import Generate, GenerateResult, Outcome, Priority, Request, Result, Score, ScoreResult
+from engine.request import COLDEST, Generate, GenerateResult, Outcome, Priority, Request, Result, Sampling, Score, ScoreResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +82,13 @@ class Sequence:
 def positions_needed(request: Request) -> int:
     """KV positions a request can ever occupy: the last token of either kind is never computed."""
     return len(request.tokens) - 1 if isinstance(request, Score) else len(request.prompt) + request.limit - 1
+
+
+def _refuse_undrawable(sampling: Sampling) -> None:
+    if sampling.temperature != 0 and not COLDEST <= sampling.temperature < math.inf:  # also refuses NaN
+        raise InvalidRequest(f"temperature must be 0 or a finite number from {COLDEST} on, not {sampling.temperature}")
+    if sampling.top_k < 0:
+        raise InvalidRequest(f"top_k must be at least 0, not {sampling.top_k}")
 
 
 class Scheduler:
@@ -170,6 +178,8 @@ class Scheduler:
             raise InvalidRequest("a score needs at least two tokens and a generation at least one")
         if isinstance(request, Generate) and request.limit < 1:
             raise InvalidRequest(f"limit must be at least 1, not {request.limit}")
+        if isinstance(request, Generate):
+            _refuse_undrawable(request.sampling)
         if not all(isinstance(token, int) for token in tokens) or min(tokens) < 0 or max(tokens) >= self.limits.vocabulary:
             raise InvalidRequest(f"token ids must be between 0 and {self.limits.vocabulary - 1}")
         positions = positions_needed(request)

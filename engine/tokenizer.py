@@ -43,10 +43,14 @@ class CharacterTokenizer:
             symbols = json.loads((folder / FILE).read_text(encoding="utf-8"))
         except FileNotFoundError as error:
             raise ModelRefused(f"{FILE} is missing; only character tokenizers are supported") from error
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise ModelRefused(f"{FILE} is not valid JSON: {error}") from error
-        if not isinstance(symbols, dict) or not all(isinstance(number, int) and number >= 0 for number in symbols.values()):
+        except OSError as error:
+            raise ModelRefused(f"{FILE} cannot be read: {error}") from error
+        if not isinstance(symbols, dict) or not all(type(number) is int and number >= 0 for number in symbols.values()):
             raise ModelRefused(f"{FILE} does not map symbols to ids")
+        if len(set(symbols.values())) < len(symbols):
+            raise ModelRefused(f"{FILE} gives two symbols the same id")
         return cls(symbols)
 
     def encode(self, text: str) -> Encoded:
