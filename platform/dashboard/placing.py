@@ -26,6 +26,10 @@ class NoInput(Refused):
     """Choose a file, or paste its text."""
 
 
+class TwoInputs(Refused):
+    """Choose one: the file or the pasted text."""
+
+
 class NoTest(Refused):
     """Choose the test and the ordering organisation first: they decide what is checked."""
 
@@ -38,7 +42,13 @@ class FormPage:
     intake: Intake | None = None
     pasted: str = ""
     input_errors: list[str] = field(default_factory=list)
+    two_inputs: str = ""  # said at both fields
     sample_errors: list[str] = field(default_factory=list)
+
+    @property
+    def sample_anchor(self) -> str:
+        """What has to be done about the sample: choose it, or confirm the chosen one."""
+        return "id_sample_confirmed" if self.intake and self.intake.sample else "id_sample"
 
     @property
     def verdict(self) -> Verdict | None:
@@ -48,12 +58,13 @@ class FormPage:
     @property
     def summary(self) -> list[tuple[str, str]]:
         """(anchor, message) of everything that has to be corrected, in the order of the page."""
-        found = [("input", message) for message in self.input_errors]
+        found = [("input", message) for message in self.input_errors if message != self.two_inputs]
+        found += [(anchor, self.two_inputs) for anchor in ("id_file", "id_pasted") if self.two_inputs]
         for name in self.form.fields if self.form.is_bound else ():
             anchor = "id_priority_0" if name == "priority" else f"id_{name}"
             found += [(anchor, f"{self.form[name].label}: {message!s}") for message in self.form[name].errors]
             if name == "specimen_source":
-                found += [("sample-choice", message) for message in self.sample_errors]
+                found += [(self.sample_anchor, message) for message in self.sample_errors]
         return found + [("order-form", str(message)) for message in (self.form.non_field_errors() if self.form.is_bound else ())]
 
 
@@ -98,7 +109,10 @@ def submit(at: Desk, data: Mapping[str, str], files: Files) -> tuple[FormPage, O
     valid = page.form.is_valid()
     if page.intake is not None and not linked:
         page.input_errors.append("The input was checked only now. Read the verdict, then place the order.")
-    if page.intake is None or not valid or page.input_errors:
+    asks = page.verdict is not None and page.verdict.asks_for_sample
+    if asks:
+        page.sample_errors.append("Choose the sample of the file that is this specimen.")
+    if page.intake is None or not valid or page.input_errors or asks:
         return page, None
     try:
         return page, services.place(actor=at.actor, request=page.form.request(page.intake))
@@ -132,15 +146,24 @@ def _take(page: FormPage, at: Desk, data: Mapping[str, str], files: Files) -> bo
         page.intake = take_input(at, data, files)
     except Refused as error:
         page.input_errors.append(str(error))
+        page.two_inputs = two_inputs(error)
         return False
     return str(page.intake.pk) == data.get("intake")
 
 
+def two_inputs(error: Refused) -> str:
+    """What is said at both fields when the refusal is about both; empty for any other."""
+    return str(error) if isinstance(error, TwoInputs) else ""
+
+
 def _incoming(data: Mapping[str, str], files: Files, current: Intake | None) -> tuple[Iterable[bytes] | None, str]:
-    upload = files.get("file")
+    upload, text = files.get("file"), as_text(data.get("pasted", ""))
+    if upload is not None and text.strip():  # which of them belongs to the patient is not for us to guess
+        raise TwoInputs(
+            f"Choose one: the file {upload.name} or the pasted text. Remove the file, or empty the text.", code="intake.two-inputs"
+        )
     if upload is not None:
         return upload.chunks(), upload.name or ""
-    text = as_text(data.get("pasted", ""))
     if not text.strip() or (current is not None and hashlib.sha256(text).hexdigest() == current.file.sha256):
         return None, ""
     return [text], PASTED_NAME

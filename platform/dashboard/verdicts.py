@@ -6,7 +6,8 @@ from typing import Any
 
 from django.db.models import Case, SmallIntegerField, When
 
-from dashboard.wording import counted, duration_range
+from dashboard.wording import counted, duration, duration_range, flag
+from engine_queue.selectors import workers
 from foundation import clock
 from orders import selectors
 from orders.estimates import Expectation, estimate
@@ -20,6 +21,7 @@ OUTCOMES = (
     ("no_call", "no call", "not known whether the sample has it"),
 )
 GRAVEST_FIRST = ("refused", "parked", "no_call", "not_carried")
+SHOWN = 5  # lines named for each remark
 LISTED = 200  # exceptions shown; the file's owner mends the file long before that
 CLOSE = timedelta(minutes=5)  # times nearer to each other than this are told with their seconds
 PATIENCE = timedelta(seconds=10)  # after which a check that has not begun is worth a word
@@ -36,12 +38,23 @@ class Count:
 
 
 @dataclass(frozen=True)
+class Remark:
+    """One thing said of accepted records: they are scored, and somebody may want to know."""
+
+    code: str
+    words: str
+    number: int  # of records; 0: not counted
+    lines: list[int]  # the first of them
+
+
+@dataclass(frozen=True)
 class Forecast:
     """What placing it now with this priority would mean."""
 
     priority: str
     ahead: int
     words: str  # empty: not measured yet
+    too_late: str = ""  # the time that the test promises, where this takes longer
     earliest: datetime | None = None
     latest: datetime | None = None
 
@@ -63,6 +76,7 @@ class Verdict:
     preview: list[IntakeRecord]
     forecasts: list[Forecast]
     tokens: int
+    remarks: list[Remark]
 
     @property
     def pending(self) -> bool:
@@ -71,8 +85,15 @@ class Verdict:
 
     @property
     def overdue(self) -> bool:
-        """Nobody has taken the check up: perhaps no platform worker is running."""
+        """Nobody has taken the check up for some seconds."""
         return self.intake.state == "waiting" and clock.now() - self.intake.created_at > PATIENCE
+
+    @property
+    def waiting_words(self) -> str:
+        """Why a check has not begun: nobody is there to take it up, or everybody who is there has other work."""
+        if any(worker.alive for worker in workers("platform")):
+            return "The platform worker is busy with other work and takes this up after it."
+        return "No platform worker is running: tell your operator."
 
     @property
     def asks_for_sample(self) -> bool:
@@ -82,10 +103,11 @@ class Verdict:
     @property
     def incomplete(self) -> str:
         """What a ready input leaves out that somebody may miss."""
+        number = sum(count.number for count in self.counts if count.key in ("refused", "parked"))
         left_out = [
             f"{count.number:,} {count.label}" for count in self.counts if count.number and count.key in ("refused", "parked")
         ]
-        return " and ".join(left_out)
+        return f"without {counted(number, 'record')} ({' and '.join(left_out)})" if number else ""
 
     @property
     def unlisted(self) -> int:
@@ -101,7 +123,7 @@ class Verdict:
             return "Choose the sample of the file that is this specimen."
         if self.intake.state == "refused":
             return f"The input is refused. {self.fatal[0]['reason'] if self.fatal else ''}".strip()
-        said = [f"{count.number} {count.label}" for count in self.counts if count.number or count.key == "accepted"]
+        said = [f"{count.number:,} {count.label}" for count in self.counts if count.number or count.key == "accepted"]
         return f"The input is checked: {', '.join(said)}."
 
     @property
@@ -130,7 +152,19 @@ def verdict(intake: Intake) -> Verdict:
         preview=selectors.intake_preview(intake, limit=5) if intake.state == "ready" else [],
         forecasts=forecasts,
         tokens=tokens,
+        remarks=remarks(intake) if intake.state == "ready" else [],
     )
+
+
+def remarks(intake: Intake) -> list[Remark]:
+    """Flags of accepted records. Only codes that the check has counted are looked for, and only their first lines."""
+    found = []
+    for code, number in intake.facts.get("codes", {}).items():
+        flagged = intake.rows.filter(outcome="accepted", flags__contains=[code]).order_by("line")
+        lines = list(flagged.values_list("line", flat=True)[:SHOWN])
+        if lines:
+            found.append(Remark(code, flag(code), int(number), lines))
+    return found
 
 
 def exceptions(intake: Intake, limit: int) -> list[IntakeRecord]:
@@ -141,12 +175,14 @@ def exceptions(intake: Intake, limit: int) -> list[IntakeRecord]:
 
 def _forecasts(intake: Intake) -> tuple[list[Forecast], int]:
     found, now = estimate(intake), clock.now()
-    return [_forecast(expected, now) for expected in found.expectations], found.tokens
+    promised = intake.test_version.sla_minutes
+    return [_forecast(expected, now, promised[expected.priority][0] * 60) for expected in found.expectations], found.tokens
 
 
-def _forecast(expected: Expectation, now: datetime) -> Forecast:
+def _forecast(expected: Expectation, now: datetime, promised: float) -> Forecast:
     low, high = expected.seconds_low, expected.seconds_high
     if low is None or high is None:
         return Forecast(expected.priority, expected.ahead, "")
     ends = [now + timedelta(seconds=seconds) for seconds in (low, high)]
-    return Forecast(expected.priority, expected.ahead, duration_range(low, high), *ends)
+    words = duration_range(low, high) if high < 1 else f"about {duration_range(low, high)}"
+    return Forecast(expected.priority, expected.ahead, words, duration(promised) if high > promised else "", *ends)

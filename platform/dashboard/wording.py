@@ -24,6 +24,12 @@ _PARKED = (
 FLAGS = {
     "identity.mismatch": "Identity check: this record number is known with another name, birth date or sex." + _PARKED,
     "order.conflict": "Order number in use: it already stands for another order." + _PARKED,
+    # said of accepted records in general; each record's own words hold its figures
+    "vcf.duplicate": "The same variant is in the file more than once; each line is scored.",
+    "vcf.filter": "The caller's filter is not PASS.",
+    "vcf.half-call-carried": "Only one allele was called: zygosity unknown.",
+    "seq.ambiguous": "Some bases are N or ambiguity codes.",
+    "seq.rna": "U (RNA) was read as T.",
     "stat.reason-missing": "STAT without a reason. Ask the requester for one.",
     "result.item-failed": "At least one item could not be scored; the results name it and say why.",
 }

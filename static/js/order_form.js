@@ -24,7 +24,11 @@ function dragAndDrop(drop, file) {
 
 // A verdict speaks of one input. When the input changes, the verdict goes, and with it the link to the old file.
 function outdate() {
-  if (!document.querySelector("#verdict [name=intake]")) return;
+  for (const id of ["id_file_error", "id_pasted_error"]) get(id).textContent = "";
+  if (!document.querySelector("#verdict [name=intake]")) {
+    get("verdict").replaceChildren();
+    return;
+  }
   const told = document.createElement("p");
   told.className = "note";
   told.textContent = "The input has changed since it was checked. Check it again.";
@@ -33,19 +37,37 @@ function outdate() {
 }
 
 function checkedInput(form) {
-  const [file, pasted, button] = [get("id_file"), get("id_pasted"), get("check")];
+  const [file, pasted, button, remove] = [get("id_file"), get("id_pasted"), get("check"), get("no-file")];
   dragAndDrop(get("drop"), file);
-  file.addEventListener("change", () => {
-    if (!file.files.length) return;
-    pasted.value = "";
+  // a file and a text together are refused in words, here as on the server: neither is thrown away behind the person's back
+  const chosen = () => {
+    remove.hidden = !file.files.length;
     outdate();
-    button.click();
-  });
-  pasted.addEventListener("input", () => {
+    if (file.files.length) button.click();
+  };
+  file.addEventListener("change", chosen);
+  remove.addEventListener("click", () => {
     file.value = "";
-    outdate();
+    chosen();
+    file.focus();
   });
-  for (const select of form.querySelectorAll("[name=test], [name=organisation]")) select.addEventListener("change", outdate);
+  pasted.addEventListener("input", outdate);
+  const selects = [...form.querySelectorAll("[name=test], [name=organisation]")];
+  for (const select of selects) {
+    select.addEventListener("change", () => {
+      outdate();
+      if ((file.files.length || pasted.value.trim()) && selects.every((one) => one.value)) button.click();
+    });
+  }
+}
+
+// What the summary above says of the sample has been settled when one is chosen.
+function sampleChosen(form) {
+  form.addEventListener("change", (event) => {
+    const settled = event.target.id === "id_sample" && document.querySelector('#error-summary a[href="#id_sample"]');
+    if (settled) settled.textContent = "A sample is chosen: read the verdict and confirm it.";
+    if (settled) settled.hash = "verdict";
+  });
 }
 
 function uploadProgress() {
@@ -88,6 +110,7 @@ export function startOrderForm() {
   const form = get("order-form");
   if (!form) return;
   checkedInput(form);
+  sampleChosen(form);
   uploadProgress();
   statReason(form);
   oneOrder(form);

@@ -170,3 +170,26 @@ def test_the_form_works_without_a_script(person, page):
     plain.click("#place")
     plain.wait_for_url("**/orders/*-*/")
     assert elsewhere(lambda: Intake.objects.latest("created_at").order.patient.given_name) == "Ngozi"
+
+
+def test_a_file_and_a_text_together_are_refused_until_one_is_gone(page):
+    form.choose_test(page)
+    form.check(page, form.first_records(20))
+    page.set_input_files("#id_file", form.TWO_HUNDRED)
+    for field in ("file", "pasted"):
+        expect(page.locator(f"#id_{field}_error")).to_contain_text("Choose one: the file lexA_200.vcf or the pasted text.")
+    assert page.locator("#verdict [name=intake]").count() == 0
+    page.click("#no-file")
+    expect(page.locator("#id_pasted_error")).to_be_hidden()
+    page.click("#check")
+    page.wait_for_selector("#verdict[data-state=ready]")
+    expect(page.locator("#verdict h3").first).to_contain_text("pasted text")
+
+
+def test_a_file_chosen_before_its_test_is_checked_when_the_test_is_chosen(page):
+    page.goto("/orders/new/")
+    page.set_input_files("#id_file", form.TWO_HUNDRED)
+    expect(page.locator("#verdict")).to_contain_text("Choose the test")
+    page.select_option("#id_test", label=form.TEST)
+    page.wait_for_selector("#verdict[data-state=ready]")
+    expect(page.locator("#verdict")).not_to_contain_text("Choose the test")

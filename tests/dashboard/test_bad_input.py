@@ -73,7 +73,7 @@ def test_one_bad_record_among_good_ones_is_left_out_and_named_by_its_line(desk):
     intake = desk.check(pasted=vcf(*range(400, 460)) + moved(vcf(300, ref=WRONG, alt="A")).splitlines()[-1] + "\n")
     page = desk.verdict()
     assert (intake.state, intake.counts["accepted"], Item.objects.count()) == ("ready", 60, 60)
-    assert "without what is 1 refused" in page and '<td class="num">64</td>' in page
+    assert "can be ordered, without 1 record (1 refused)." in page and '<td class="num">64</td>' in page
 
 
 def test_a_sample_that_the_file_does_not_hold_is_refused_and_the_choice_stays_open(desk):

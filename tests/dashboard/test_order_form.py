@@ -11,7 +11,7 @@ from orders import checking
 from orders.models import Intake, Order
 from tests.dashboard.desk import TYPED, Desk, vcf
 from tests.dashboard.people import Ward, read, shown
-from tests.factories import make_organisation
+from tests.factories import make_organisation, make_test_version
 
 pytestmark = pytest.mark.django_db
 
@@ -52,7 +52,7 @@ def test_the_verdict_counts_and_explains_before_anything_is_ordered(desk):
     )
     intake = desk.check(pasted=text)
     page = desk.verdict()
-    assert intake.state == "ready" and "without what is" in page
+    assert intake.state == "ready" and "can be ordered, without 2 records (" in page
     for row in intake.rows.exclude(outcome="accepted"):
         assert f">{row.line}<" in page and row.code in page and shown(row.reason, page)
     assert "REF equals the reference in" in page and "tokens" in page and Order.objects.count() == 0
@@ -217,3 +217,48 @@ def test_a_verdict_that_is_not_there_yet_is_read_again(desk):
 def test_an_address_with_a_wrong_upload_opens_an_empty_form(desk, intake):
     response = desk.client.get(reverse("order-new"), {"intake": intake})
     assert response.status_code == 200 and 'name="intake"' not in response.content.decode()
+
+
+@pytest.mark.parametrize("do", ["check", "place"])
+def test_a_file_and_a_text_together_are_refused_at_both_fields(desk, do):
+    both = {"file": SimpleUploadedFile("isolate.vcf", vcf(300).encode()), "pasted": vcf(301)}
+    page = desk.send(do, **both).content.decode()
+    words = "Choose one: the file isolate.vcf or the pasted text."
+    for anchor in ("id_file", "id_pasted"):
+        assert f'id="{anchor}_error">{words}' in page and f'href="#{anchor}">{words}' in page
+    assert Intake.objects.count() == 0
+
+
+def test_the_script_is_told_of_a_file_and_a_text_together_too(desk):
+    both = {"file": SimpleUploadedFile("isolate.vcf", vcf(300).encode()), "pasted": vcf(301)}
+    response = desk.client.post(reverse("order-input"), {**desk.typed, **both})
+    said = response.content.decode()
+    assert response.status_code == 422
+    assert said.count('hx-swap-oob="true">Choose one: the file isolate.vcf') == 2 and Intake.objects.count() == 0
+
+
+def test_a_sample_that_was_not_chosen_is_asked_for_at_its_field(desk):
+    desk.check(pasted=vcf(300, samples=("NA1", "NA2"), genotypes=("0/1", "0/0")))
+    response = desk.send("place")
+    page = response.content.decode()
+    assert response.status_code == 422 and 'href="#id_sample">Choose the sample of the file that is this specimen.' in page
+    assert 'id="id_sample_error"><li>Choose the sample' in page and "has not been checked" not in page
+    desk.check(sample="NA1")
+    assert "Choose the sample" not in desk.send("place").content.decode()
+
+
+def test_what_is_said_of_accepted_records_is_counted_with_its_first_lines(desk):
+    row = vcf(300).splitlines()[-1] + "\n"
+    intake = desk.check(pasted=vcf(300, 301) + row * 7)
+    page = desk.verdict()
+    assert intake.counts["accepted"] == 9
+    assert "The same variant is in the file more than once; each line is scored. 7 ×, lines 6, 7, 8, 9, 10 …" in page
+
+
+def test_a_verdict_on_sequences_speaks_of_no_variants_and_no_reference():
+    ward = Ward()
+    ward.test = make_test_version(laboratory=ward.laboratory, accepts=["fasta"])
+    desk = Desk(ward)
+    desk.check(file=SimpleUploadedFile("a.fasta", b">one\nACGT\n"))
+    page = desk.verdict()
+    assert "First accepted sequences" in page and "against" not in page.split('id="verdict"')[1].split("</h3>")[0]

@@ -38,7 +38,8 @@ def order_input(request: ActorRequest) -> HttpResponse:
     try:
         intake = placing.take_input(_desk(request), request.POST, _files(request))
     except Refused as error:
-        return render(request, "dashboard/parts/verdict.html", {"input_errors": [str(error)], "swap": True}, status=422)
+        said = {"input_errors": [str(error)], "two_inputs": placing.two_inputs(error), "swap": True}
+        return render(request, "dashboard/parts/verdict.html", said, status=422)
     return render(request, "dashboard/parts/verdict.html", {"verdict": verdict(intake), "swap": True})
 
 
@@ -65,6 +66,7 @@ def _show(request: ActorRequest, form_page: placing.FormPage, *, status: int = 2
         "form": form_page.form,
         "verdict": form_page.verdict,
         "input_errors": form_page.input_errors,
+        "two_inputs": form_page.two_inputs,
         "specimen_types": SPECIMEN_TYPES,
     }
     return render(request, "dashboard/new_order.html", context, status=status)
