@@ -1,5 +1,6 @@
 // Everything here improves pages that work without it. Each module looks for its own elements and leaves others alone.
 import { startClock } from "./clock.js";
+import { startDraft } from "./draft.js";
 import { startHtmx } from "./partials.js";
 import { startKeys } from "./keys.js";
 import { startLive } from "./live.js";
@@ -10,3 +11,4 @@ startHtmx();
 startKeys();
 startLive();
 startOrderForm();
+startDraft();

@@ -2,13 +2,25 @@
 import { setServerTime } from "./clock.js";
 import { say } from "./announce.js";
 
+const again = (login) => `${login}?ended=yes&next=${encodeURIComponent(location.pathname + location.search)}`;
+
+// On a form nobody is led away from what he typed: it stays in sight beside the way back.
+function sayEnded(address, words, way) {
+  const told = document.getElementById("session-ended");
+  told.querySelector("b").textContent = words;
+  Object.assign(told.querySelector("a"), { href: address, textContent: way });
+  told.hidden = false;
+  told.scrollIntoView({ block: "nearest" });
+}
+
 // A session that has ended answers with the login page; that belongs in the window, not in a card.
 function leaveWhenLoggedOut(event) {
   const { xhr } = event.detail;
   const login = document.documentElement.dataset.login;
   if (login && new URL(xhr.responseURL, location.href).pathname === login) {
     event.preventDefault();
-    location.assign(`${login}?next=${encodeURIComponent(location.pathname + location.search)}`);
+    if (document.getElementById("order-form")) sayEnded(again(login), "Your session has ended.", "Log in again");
+    else location.assign(again(login));
   }
 }
 
@@ -32,5 +44,9 @@ export function startHtmx() {
   document.addEventListener("htmx:beforeSwap", refuseOlder);
   document.addEventListener("htmx:beforeSwap", showRefusals);
   document.addEventListener("htmx:afterSwap", (event) => setServerTime(event.detail.xhr?.getResponseHeader("X-Server-Time")));
-  document.addEventListener("htmx:responseError", () => say("The server refused the request. Reload the page."));
+  document.addEventListener("htmx:responseError", (event) => {
+    say("The server refused the request. Reload the page.");
+    if (event.detail.xhr.status !== 403 || !document.getElementById("order-form")) return;
+    sayEnded(location.pathname, "This page has expired: you logged out or in again in another window.", "Open it again");
+  });
 }

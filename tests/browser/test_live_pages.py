@@ -88,7 +88,7 @@ def test_logging_out_in_one_window_ends_the_other(person):
     first.click("text=Log out")
     expect(second.locator("#link-state[data-link=retrying]")).to_be_visible()
     second.evaluate("htmx.trigger('#worklist-live', 'reread')")
-    second.wait_for_url("**/login/?next=*")
+    second.wait_for_url("**/login/?ended=yes&next=*")
     second.fill("#id_username", "analyst@demo.helicase.example")
     second.fill("#id_password", PASSWORD)
     second.click("main button")
