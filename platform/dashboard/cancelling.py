@@ -16,8 +16,18 @@ class NotConfirmed(Refused):
     """Tick the box to confirm that this order is to be cancelled."""
 
 
+class Over(Refused):
+    """This order is closed already."""
+
+
+# What cancelling did to the work, by the state in which the order was.
+STOPPED = {"in_analysis": " Work that was running has been stopped.", "accepted": " Its work has been taken out of the line."}
+
+
 def cancel(*, actor: Actor, order: Order, data: Mapping[str, str]) -> None:
     """Cancel it, unless the reason or the confirmation is missing or somebody changed the order meanwhile."""
+    if order.ended_at is not None:
+        raise Over(f"This order is {order.state} already.", code="order.over")
     if not data.get("confirmed"):
         raise NotConfirmed(code="cancel.not-confirmed")
     seen = data.get("edits", "")

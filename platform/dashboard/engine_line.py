@@ -6,12 +6,12 @@ from datetime import datetime, timedelta
 from typing import Any, cast
 from uuid import UUID
 
-from django.db.models import Count, Min, Q
+from django.db.models import Count, Max, Min, Q
 
 from accounts.roles import Verb
 from dashboard.wording import counted, duration, ordinal
 from engine_queue import selectors
-from engine_queue.models import Job, Run
+from engine_queue.models import OPEN, Job, Result, Run
 from engine_queue.selectors import WorkerView
 from foundation import clock
 from foundation.actor import Actor
@@ -19,6 +19,7 @@ from orders.models import Order
 from registry.models import Deployment
 
 STAT = 0  # rank
+SILENCE = timedelta(seconds=15)  # without a score, after which an estimate is worth nothing
 FORGOTTEN = timedelta(days=1)  # a worker that was not seen for so long is history
 
 
@@ -79,7 +80,8 @@ def line(actor: Actor) -> SystemLine:
     words = counted(len(live), "worker") if live else "no worker"
     if actor.organisations(Verb.VIEW_ENGINE):
         running, waiting = sum(d.running for d in seen.deployments), sum(d.waiting for d in seen.deployments)
-        words += f" · {running:,} running · {waiting:,} waiting"
+        words += f" · {counted(sum(worker.running for worker in live), 'item')} in the batch"
+        words += f" · {counted(running, 'job')} running · {counted(waiting, 'job')} waiting"
     return SystemLine(
         light="ok" if live and not seen.alarms else "bad",
         words=words,
@@ -108,6 +110,30 @@ def places(orders: Iterable[Order]) -> dict[UUID, str]:
     waiting = Run.objects.filter(order_id__in=queued, state="queued")
     runs = {pk: order_id for pk, order_id in waiting.values_list("pk", "order_id") if order_id}
     return {runs[run]: f"{ordinal(before + 1)} in line" for run, before in selectors.positions(list(runs)).items()}
+
+
+def behind_stat(order: Order) -> bool:
+    """Whether nothing of this order runs while the deployment has STAT work: two look-ups in the index of open jobs."""
+    if order.rank == STAT or order.state not in ("accepted", "in_analysis"):
+        return False
+    if Job.objects.filter(run__order_id=order.pk, state="running").exists():
+        return False
+    stat = Job.objects.filter(deployment_name=order.test_version.deployment_id, rank=STAT, state__in=OPEN)
+    return stat.filter(attention="", cancel_requested=False).exists()
+
+
+def stopped(order: Order) -> str:
+    """Why an order that is being scored does not move: no worker of its deployment lives, or no score has come for long."""
+    if order.state != "in_analysis" or order.started_at is None:
+        return ""
+    workers = selectors.workers("engine")
+    if not any(worker.alive and order.test_version.deployment_id in worker.deployments for worker in workers):
+        return "the engine worker stopped; the work is taken up again by itself as soon as a worker runs"
+    newest = Result.objects.filter(run__order_id=order.pk).aggregate(at=Max("created_at"))["at"] or order.started_at
+    silent = clock.now() - newest
+    if silent <= SILENCE:
+        return ""
+    return f"no score for {duration(silent.total_seconds())}; if the engine worker stopped, the work is taken up again by itself"
 
 
 def place(order: Order) -> str:

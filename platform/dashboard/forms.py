@@ -55,7 +55,7 @@ class OrderForm(forms.Form):
         self._choices("organisation", [(str(organisation.pk), organisation.name) for organisation in organisations])
         self.fields["collected_at"].help_text = f"in {zone_name(clock.now(), zone)}"
         self.fields["mrn"].help_text = "exactly as your hospital writes it"
-        self.fields["stat_reason"].help_text = "STAT interrupts other patients' work: say why this one cannot wait"
+        self.fields["stat_reason"].help_text = "STAT starts before everything else: say why this one cannot wait"
         for name in self.fields:
             self.fields[name].error_messages["required"] = "Missing: this is needed to place the order."
             self.fields[name].widget.attrs.setdefault("autocomplete", "off")

@@ -39,6 +39,7 @@ _NEXT = {
 
 
 NO_ESTIMATE = "time not measured yet: this engine has scored nothing like it in the last 24 hours"
+NOT_BUILT = "review and release are not built in this version; the report is an unsigned draft"
 LISTED = 50  # records that were not accepted, shown on the page
 
 
@@ -59,7 +60,7 @@ def live(order: Order) -> dict[str, object]:
         "token": token(order),
         "place": engine_line.place(order),
         "flags": flags(order),
-        "to_go": remaining_words(order) if order.state in ("accepted", "in_analysis") else "",
+        "to_go": to_go(order),
     }
 
 
@@ -81,11 +82,11 @@ def whole(actor: Actor, order: Order, parameters: Mapping[str, str]) -> dict[str
     }
 
 
-def timeline(order: Order, to_go: str) -> list[Entry]:
+def timeline(order: Order, left: str) -> list[Entry]:
     """What happened, from audit events, and what comes next."""
     told = [entry for event in selectors.timeline(order) if (entry := _entry(event, order))]
     upcoming = None if parked(order.attention) else _NEXT.get(order.state)
-    return [*told, Entry(upcoming, None, _upcoming(order, to_go), "next")] if upcoming else told
+    return [*told, Entry(upcoming, None, _upcoming(order, left), "next")] if upcoming else told
 
 
 def _entry(event: Event, order: Order) -> Entry | None:
@@ -127,10 +128,19 @@ def _scored_in(order: Order) -> str:
     return f" in {duration((order.scored_at - order.started_at).total_seconds())}"
 
 
-def _upcoming(order: Order, to_go: str) -> str:
+def _upcoming(order: Order, left: str) -> str:
     if order.state == "accepted":
-        return to_go
-    return "a reviewer looks at the scores" if order.state == "awaiting_review" else ""
+        return left
+    return NOT_BUILT if order.state == "awaiting_review" else ""
+
+
+def to_go(order: Order) -> str:
+    """What an open order waits for, or how long its scoring still takes; empty when nothing is left to score."""
+    if order.state not in ("accepted", "in_analysis"):
+        return ""
+    if engine_line.behind_stat(order):
+        return "waiting for STAT work to finish"
+    return engine_line.stopped(order) or remaining_words(order)
 
 
 def remaining_words(order: Order) -> str:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from dashboard.wording import counted
+from dashboard.wording import counted, duration
 from foundation import clock
 from orders.models import Order
 
@@ -74,6 +74,13 @@ def due(order: Order) -> datetime | None:
     if order.ended_at is not None:
         return None
     return order.result_due if order.scored_at is None else order.report_due
+
+
+def scored_in(order: Order) -> str:
+    """How long the scoring took; empty while it goes on."""
+    if order.scored_at is None or order.started_at is None:
+        return ""
+    return f"scored in {duration((order.scored_at - order.started_at).total_seconds())}"
 
 
 def own_pace(order: Order) -> float | None:

@@ -86,13 +86,13 @@ def row(order: Order, actor: Actor, place: str) -> Row:
 
 
 def _progress(order: Order) -> tuple[str, str]:
-    if order.attention:
+    if order.attention and order.ended_at is None:
         what = re.split(r"[.:;] ?", flag(order.attention), maxsplit=1)[0]
         return "▲ needs a person", f"{what}: {WAY_OUT}" if parked(order.attention) else what
     if order.state == "in_analysis":
         return "", _to_go(order)
-    if order.scored_at is not None and order.started_at is not None:
-        return f"scored in {duration((order.scored_at - order.started_at).total_seconds())}", _exceptions(order)
+    if order.scored_at is not None:
+        return "unsigned draft report" if order.ended_at is None else stages.scored_in(order), _exceptions(order)
     return ("waiting for the engine" if order.state == "accepted" else ""), _exceptions(order)
 
 

@@ -4,7 +4,7 @@ import { now, timeOfDay } from "./clock.js";
 import { say } from "./announce.js";
 
 const POLL = 15_000; // while the socket is down
-const REFRESH = 30_000; // while it is up: engine workers come and go without a hint
+const REFRESH = 5_000; // how often a part is asked whether it is due: engine workers come and go without a hint
 const PING = 20_000;
 const PONG = 5_000;
 const RETRY = [500, 1_000, 2_000, 5_000, 10_000, 15_000];
@@ -34,6 +34,12 @@ function reread() {
   }
   asked = performance.now();
   window.htmx.trigger(target, "reread");
+}
+
+// A part says after how many seconds it wants to be read again, whatever the socket says.
+function refreshDue() {
+  const seconds = Number(part().dataset.refresh || 0);
+  return seconds > 0 && performance.now() - asked >= seconds * 1000;
 }
 
 function show() {
@@ -118,7 +124,7 @@ export function startLive() {
   setInterval(ping, PING);
   if (polling) {
     setInterval(() => state !== "live" && reread(), POLL);
-    setInterval(() => state === "live" && part().dataset.refresh && reread(), REFRESH);
+    setInterval(() => state === "live" && refreshDue() && reread(), REFRESH);
   }
   connect();
 }

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
-from engine_queue.models import Job, Run
+from engine_queue.models import Job, Run, Worker
 from foundation import clock
 from orders.estimates import SPREAD, estimate, remaining
 from orders.models import Intake, Order
@@ -100,3 +100,77 @@ def test_an_intake_with_sequences_can_be_ordered_and_says_reads_or_sequences(war
     intake = of_sequences(ward).check(file=SimpleUploadedFile("a.fasta", b">one\nACGT\n>two\nACGTT\n"))
     order = make_order(intake=Intake.objects.get(pk=intake.pk))
     assert "2 sequences" in read(ward.analyst(), "worklist") and order.items_total == 2
+
+
+def scoring(order, **changes):
+    """An order that is being scored, by nobody in particular."""
+    values = {"state": "in_analysis", "started_at": clock.now(), **changes}
+    Order.objects.filter(pk=order.pk).update(**values)
+    return order
+
+
+def worker(ward, *, seconds=30):
+    """An engine worker of the ward's deployment, whose lease ends in so many seconds."""
+    now = clock.now()
+    Worker.objects.create(
+        name="engine-1", kind="engine", incarnation="x", host="h", pid=1, deployments=[ward.test.deployment_id],
+        started_at=now, seen_at=now, lease_until=now + timedelta(seconds=seconds),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("state", ["accepted", "in_analysis"])
+def test_an_order_that_waits_while_stat_is_scored_says_so(ward, state):
+    order = scoring(ward.order(), state=state)
+    ward.order(priority="stat")
+    assert "waiting for STAT work to finish" in read(ward.analyst(), "order", order.pk)
+
+
+def test_an_order_of_which_a_part_runs_waits_for_nobody(ward):
+    order = scoring(ward.order())
+    ward.order(priority="stat")
+    Job.objects.filter(run__order_id=order.pk).update(state="running")
+    assert "waiting for STAT" not in read(ward.analyst(), "order", order.pk)
+
+
+def test_when_every_lease_has_run_out_no_time_is_promised(ward):
+    measured(ward)
+    order = scoring(ward.order())
+    worker(ward, seconds=-1)
+    page = read(ward.analyst(), "order-live", order.pk)
+    assert "the engine worker stopped; the work is taken up again by itself" in page and "to go" not in page
+
+
+@pytest.mark.parametrize(("ago", "silent"), [(5, False), (40, True)])
+def test_a_live_worker_that_gives_no_score_is_named_after_a_while(ward, ago, silent):
+    measured(ward)
+    order = scoring(ward.order(), started_at=clock.now() - timedelta(seconds=ago))
+    worker(ward)
+    page = read(ward.analyst(), "order-live", order.pk)
+    assert ("no score for 40 s; if the engine worker stopped" in page) == silent and ("to go" in page) != silent
+
+
+def test_an_open_order_reads_itself_again_though_nobody_tells_it_to(ward):
+    assert 'data-refresh="10"' in read(ward.analyst(), "order-live", scoring(ward.order()).pk)
+    assert "data-refresh" not in read(ward.analyst(), "order-live", ward.scored().pk)
+
+
+def test_an_estimate_beyond_what_its_priority_promises_warns_before_anything_is_placed(ward):
+    measured(ward, items=10, seconds=1000)  # STAT promises one minute here, ASAP thirty
+    desk = Desk(ward)
+    desk.check(pasted=vcf(300, 301))
+    rows = desk.verdict().split('class="data forecasts"')[1].split("</table>")[0].split("<tr>")
+    warned = {
+        word: "▲ beyond the 60 s of this priority" in row for row in rows for word in ("STAT", "ASAP") if f"</span> {word}<" in row
+    }
+    assert warned == {"STAT": True, "ASAP": False}
+
+
+@pytest.mark.parametrize("alive", [True, False])
+def test_a_check_that_has_not_begun_says_whether_anybody_is_there(ward, alive):
+    desk = Desk(ward)
+    page = desk.send("check", pasted=vcf(300)).content.decode()
+    desk.typed["intake"] = re.search(r'name="intake" value="([^"]+)"', page).group(1)
+    Intake.objects.update(created_at=clock.now() - timedelta(minutes=1))
+    worker(ward, seconds=30 if alive else -1)
+    Worker.objects.update(kind="platform")
+    assert ("The platform worker is busy" in desk.verdict()) == alive == ("No platform worker is running" not in desk.verdict())

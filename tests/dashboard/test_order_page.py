@@ -225,3 +225,48 @@ def test_a_cancelled_order_is_not_late(ward):
     cancel(client, order)
     page = read(client, "order", order.pk)
     assert "over</span>" not in page and "This order was cancelled" in page
+
+
+def test_a_scored_order_counts_down_to_nothing_and_says_what_is_not_built(ward):
+    order = ward.scored()
+    Order.objects.filter(pk=order.pk).update(report_due=clock.now() - timedelta(hours=3), started_at=order.scored_at)
+    for page in (read(ward.analyst(), "order", order.pk), read(ward.analyst(), "worklist")):
+        assert 'role="timer"' not in page and "scored in 0.0 s" in page and "report due" in page
+    assert "Review and release are not built in this version" in read(ward.analyst(), "order", order.pk)
+
+
+def test_results_that_are_late_stay_red(ward):
+    order = ward.order()
+    Order.objects.filter(pk=order.pk).update(result_due=clock.now() - timedelta(minutes=3))
+    page = read(ward.analyst(), "order", order.pk)
+    assert 'class="late"' in page and "3 min over" in page
+
+
+@pytest.mark.parametrize(("minutes", "shape"), [(50, "%H:%M:%S"), (70, "%H:%M")])
+def test_a_due_time_within_the_hour_is_told_to_the_second(ward, minutes, shape):
+    order, due = ward.order(), clock.now() + timedelta(minutes=minutes)
+    Order.objects.filter(pk=order.pk).update(result_due=due)
+    page = read(ward.analyst(), "order", order.pk)
+    assert re.search(rf"results due <time[^>]*>(tomorrow )?{due.strftime(shape)}</time>", page)
+
+
+def test_nothing_says_that_stat_stops_other_work(ward):
+    page = read(ward.requester(), "order-new")
+    assert "interrupt" not in page and "STAT starts before everything else" in page
+
+
+@pytest.mark.parametrize(
+    ("state", "words"), [("accepted", "taken out of the line"), ("in_analysis", "Work that was running has been stopped")]
+)
+def test_cancelling_tells_what_became_of_the_work(ward, state, words):
+    order, client = ward.order(), ward.requester()
+    Order.objects.filter(pk=order.pk).update(state=state)
+    cancel(client, order)
+    page = read(client, "order", order.pk)
+    assert words in page and ("running has been stopped" in page) == (state == "in_analysis")
+
+
+def test_cancelling_twice_says_that_it_is_done(ward):
+    order, client = ward.order(), ward.requester()
+    cancel(client, order)
+    assert "This order is cancelled already." in cancel(client, order).content.decode()

@@ -1,6 +1,7 @@
 """Tags for what every clinical page shows: times in the site's zone, time left, priority, stage."""
 
-from datetime import datetime
+from collections.abc import Sequence
+from datetime import datetime, timedelta
 from typing import Any
 
 from django import template
@@ -30,6 +31,12 @@ def moment(context: template.Context, value: datetime | None, style: str = "") -
 def zone_words(context: template.Context) -> str:
     """The zone of every time on the page."""
     return wording.zone_name(clock.now(), context["zone"])
+
+
+@register.simple_tag(takes_context=True)
+def due_moment(context: template.Context, value: datetime) -> SafeString | str:
+    """A due time: to the second when it is less than an hour away."""
+    return moment(context, value, "seconds" if abs(value - clock.now()) < timedelta(hours=1) else "")
 
 
 @register.simple_tag
@@ -84,6 +91,12 @@ def due(order: Order) -> datetime | None:
 
 
 @register.filter
+def scored_in(order: Order) -> str:
+    """How long the scoring took: "scored in 33 s"."""
+    return stages.scored_in(order)
+
+
+@register.filter
 def birth(patient: Patient) -> str:
     """A birth date that no country reads in another order: 31 Jan 1970."""
     return f"{patient.birth_date.day} {patient.birth_date:%b %Y}"
@@ -123,6 +136,12 @@ def ago(moment: datetime) -> str:
 def words_of_outcome(outcome: str) -> str:
     """not_carried → not carried."""
     return outcome.replace("_", " ")
+
+
+@register.filter
+def labelled(cells: Sequence[str], columns: Sequence[str]) -> list[tuple[str, str]]:
+    """Each cell of a row with the name of its column."""
+    return list(zip(columns, cells, strict=True))
 
 
 @register.filter

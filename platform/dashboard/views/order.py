@@ -38,9 +38,10 @@ def order_cancel(request: ActorRequest, pk: UUID) -> HttpResponse:
     found = order_for(request.actor, pk)
     if request.method == "GET":
         return render(request, "dashboard/cancel.html", {"order": found, "may": order_page.may_cancel(request.actor, found)})
+    before = found.state
     try:
         cancelling.cancel(actor=request.actor, order=found, data=request.POST)
     except HelicaseError as error:
         return render(request, "dashboard/cancel.html", cancelling.refused(request.actor, pk, request.POST, error), status=409)
-    messages.success(request, f"Order {found.accession} is cancelled. Work that was running has been stopped.")
+    messages.success(request, f"Order {found.accession} is cancelled.{cancelling.STOPPED.get(before, '')}")
     return redirect("order", pk=pk)
