@@ -81,7 +81,8 @@ def _notes(said: Content, kept: list[ResultLine]) -> list[str]:
     notes = [f"Sorted by Δ, lowest first. Rounded to {wording.DECIMALS} decimals for display only."]
     if len(kept) < len(said.results):
         notes.append(f"{wording.grouped(len(said.results) - len(kept))} results are not printed here.")
-    notes.append(f"Every result, unrounded: CSV with SHA-256 {spreadsheet.digest(said.results)}.")
+    digest = spreadsheet.digest(said.results, accession=said.order.accession, complete=bool(said.order.scored_at))
+    notes.append(f"Every result, unrounded: CSV with SHA-256 {digest}.")
     codes = sorted({code for line in kept for code in (*line.flags, line.failure) if code})
     return [*notes, *(f"{wording.short(code)}: {wording.words(code)}" for code in codes if wording.explained(code))]
 

@@ -114,8 +114,14 @@ class _Overall:
 class Export:
     """The CSV of an order."""
 
-    filename: str
+    accession: str
+    complete: bool
     lines: list[ResultLine]
+
+    @property
+    def filename(self) -> str:
+        """Says by itself that scores are missing."""
+        return f"{self.accession}-results{'' if self.complete else '-incomplete'}.csv"
 
 
 class TooManyResults(Refused):
@@ -180,7 +186,7 @@ def results_export(actor: Actor, order: Order) -> Export | None:
     if run.items_done > EXPORTED:
         raise TooManyResults(code="report.too-many-results")
     lines = result_lines(_results(run).order_by("item__ordinal"))
-    return Export(f"{order.accession}-results{'' if run.state == 'scored' else '-incomplete'}.csv", lines)
+    return Export(order.accession, run.state == "scored", lines)
 
 
 def _results(run: Run) -> QuerySet[Result]:

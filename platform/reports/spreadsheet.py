@@ -8,22 +8,29 @@ from dataclasses import fields
 
 from reports.content import ResultLine
 
-COLUMNS = tuple(field.name for field in fields(ResultLine))
+OF_ROW = tuple(field.name for field in fields(ResultLine))
+COLUMNS = ("accession", "report_state", *OF_ROW)
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def write(lines: Sequence[ResultLine]) -> str:
+def state(*, complete: bool) -> str:
+    """What the rows are worth, on each of them: a file loses its name, and a row its file. No version signs anything yet."""
+    return "unsigned" if complete else "incomplete, unsigned"
+
+
+def write(lines: Sequence[ResultLine], *, accession: str, complete: bool) -> str:
     """RFC 4180 text with a heading; numbers as the shortest text that reads back to the same double."""
+    given = [_disarmed(accession), state(complete=complete)]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow(COLUMNS)
-    writer.writerows([_cell(getattr(line, column)) for column in COLUMNS] for line in lines)
+    writer.writerows([*given, *(_cell(getattr(line, column)) for column in OF_ROW)] for line in lines)
     return out.getvalue()
 
 
-def digest(lines: Sequence[ResultLine]) -> str:
+def digest(lines: Sequence[ResultLine], *, accession: str, complete: bool) -> str:
     """SHA-256 of the file that `write` makes."""
-    return hashlib.sha256(write(lines).encode()).hexdigest()
+    return hashlib.sha256(write(lines, accession=accession, complete=complete).encode()).hexdigest()
 
 
 def _cell(value: object) -> str:

@@ -53,7 +53,8 @@ def results_csv(request: HttpRequest, pk: UUID) -> HttpResponse:
         return _no_report(request, order, str(error), status=HTTPStatus.CONFLICT)
     if export is None:
         return _no_report(request, order, services.Door.WITHHELD.value, status=HTTPStatus.FORBIDDEN)
-    return _file(spreadsheet.write(export.lines).encode(), "text/csv; charset=utf-8", export.filename)
+    body = spreadsheet.write(export.lines, accession=export.accession, complete=export.complete)
+    return _file(body.encode(), "text/csv; charset=utf-8", export.filename)
 
 
 def _no_report(request: HttpRequest, order: Order, words: str, *, status: HTTPStatus) -> HttpResponse:

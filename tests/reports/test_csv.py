@@ -21,6 +21,10 @@ def line():
     return content.parse(cases.drafted(cases.scored_order(variants=1)).content).results[0]
 
 
+def written(lines):
+    return spreadsheet.write(lines, accession="A26-000001", complete=True)
+
+
 def rows(text):
     return list(csv.DictReader(io.StringIO(text)))
 
@@ -29,22 +33,22 @@ def test_values_read_back_to_the_stored_doubles():
     order = cases.scored_order()
     said = content.parse(cases.drafted(order).content)
     stored = [r.delta for r in cases.run_of(order).results.order_by("item__ordinal")]
-    assert [float(row["delta"]) for row in rows(spreadsheet.write(said.results))] == stored
+    assert [float(row["delta"]) for row in rows(written(said.results))] == stored
 
 
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
 def test_text_that_begins_like_a_formula_is_disarmed(line, start):
-    (row,) = rows(spreadsheet.write([replace(line, name=f"{start}cmd|'/C calc'!A0")]))
+    (row,) = rows(written([replace(line, name=f"{start}cmd|'/C calc'!A0")]))
     assert row["name"].startswith("'")
 
 
 def test_a_negative_number_stays_a_number(line):
-    (row,) = rows(spreadsheet.write([line]))
+    (row,) = rows(written([line]))
     assert float(row["delta"]) == line.delta < 0
 
 
 def test_separators_and_quotes_in_a_name_stay_in_their_cell(line):
-    (row,) = rows(spreadsheet.write([replace(line, name='a,"b"\nc')]))
+    (row,) = rows(written([replace(line, name='a,"b"\nc')]))
     assert row["name"] == 'a,"b"\nc'
 
 
@@ -64,3 +68,14 @@ def test_before_the_end_of_scoring_the_name_says_incomplete():
     client.force_login(make_user(role=Role.ANALYST, organisation=order.performing_laboratory))
     response = client.get(reverse("order-results.csv", args=[order.pk]))
     assert "-results-incomplete.csv" in response["Content-Disposition"]
+
+
+@pytest.mark.parametrize(("finished", "state"), [(True, "unsigned"), (False, "incomplete, unsigned")])
+def test_every_row_says_whose_it_is_and_what_it_is_worth_and_names_nobody(finished, state):
+    order = cases.scored_order(finished=finished)
+    client = Client()
+    client.force_login(make_user(role=Role.ANALYST, organisation=order.performing_laboratory))
+    text = client.get(reverse("order-results.csv", args=[order.pk])).content.decode()
+    found = rows(text)
+    assert found and {(row["accession"], row["report_state"]) for row in found} == {(order.accession, state)}
+    assert order.patient.family_name not in text and order.stated_mrn not in text
