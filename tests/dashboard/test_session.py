@@ -72,3 +72,16 @@ def test_a_failure_of_ours_is_said_in_words_and_without_details(settings):
     response = client.get("/broken")
     page = response.content.decode()
     assert response.status_code == 500 and "Something went wrong on our side" in page and "Traceback" not in page
+
+
+def test_an_order_whose_form_has_expired_is_told_the_way_back_to_what_was_typed():
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(make_user(role="requester", organisation=make_laboratory()))
+    response = client.post(reverse("order-new"), {"do": "place"})
+    page = response.content.decode()
+    assert response.status_code == 403 and f'href="{reverse("order-new")}">Open the order form again' in page
+
+
+def test_who_comes_from_an_ended_session_reads_so():
+    page = Client().get(reverse("login"), {"ended": "yes", "next": "/"}).content.decode()
+    assert "Your session has ended." in page and "Your session has ended." not in Client().get(reverse("login")).content.decode()
