@@ -68,7 +68,7 @@ def test_the_engine_page_says_since_when_it_is_stale(person, served):
     page.goto("/engine/")
     expect(page.locator("#link-state[data-link=live]")).to_contain_text("read ")
     served.stop_web()
-    expect(page.locator("#link-state[data-link=stale]")).to_contain_text("stale since")
+    expect(page.locator("#link-state[data-link=stale]")).to_contain_text("stale since", timeout=20_000)  # it reads itself every 5 s
 
 
 def test_a_role_without_orders_opens_no_socket(person):

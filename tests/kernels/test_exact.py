@@ -47,7 +47,7 @@ def test_the_exponential_in_use_does_not_depend_on_length_or_offset(length: int,
 
 
 def test_a_probe_for_another_thread_count_proves_nothing() -> None:
-    assert not exact.library_exp_is_safe(torch.get_num_threads() + 1)
+    assert not exact.library_exp_is_safe(1009)  # a count that no test runs at: what was proven at another is remembered
 
 
 def test_logarithms_keep_their_limits() -> None:

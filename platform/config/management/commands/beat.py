@@ -1,5 +1,6 @@
 """Start beat: one active, others stand by."""
 
+import signal
 import time
 from typing import Any
 
@@ -23,6 +24,7 @@ class Command(BaseCommand):
         from config.celery import app
 
         connection.settings_dict["CONN_MAX_AGE"] = None  # the lock lives as long as its connection
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has background commands ignore it
         try:
             self._wait_for_turn()
         except KeyboardInterrupt:
