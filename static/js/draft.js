@@ -62,6 +62,7 @@ function fill(form, typed) {
 function link(form, upload) {
   if (!UPLOAD.test(upload || "") || form.elements.namedItem("intake")) return;
   const address = form.dataset.uploads.replace("00000000-0000-0000-0000-000000000000", upload);
+  form.dataset.restoring = upload;
   window.htmx?.ajax("GET", address, { target: "#verdict", swap: "outerHTML" });
 }
 

@@ -25,8 +25,10 @@ function dragAndDrop(drop, file) {
 // A verdict speaks of one input. When the input changes, the verdict goes, and with it the link to the old file.
 function outdate() {
   for (const id of ["id_file_error", "id_pasted_error"]) get(id).textContent = "";
+  delete get("order-form").dataset.restoring;
+  delete get("verdict").dataset.state;
   if (!document.querySelector("#verdict [name=intake]")) {
-    get("verdict").replaceChildren();
+    document.querySelector("#verdict > ul.alarm")?.remove(); // spoke of the input as it was
     return;
   }
   const told = document.createElement("p");
@@ -67,6 +69,15 @@ function sampleChosen(form) {
     const settled = event.target.id === "id_sample" && document.querySelector('#error-summary a[href="#id_sample"]');
     if (settled) settled.textContent = "A sample is chosen: read the verdict and confirm it.";
     if (settled) settled.hash = "verdict";
+  });
+}
+
+// An answer about an upload that the form no longer speaks of comes too late: it must not link the form to it again.
+function refuseOutdated(form) {
+  document.addEventListener("htmx:beforeSwap", (event) => {
+    const asked = /\/intakes\/([0-9a-f-]{36})\/$/.exec(event.detail.requestConfig?.path || "");
+    const linked = form.querySelector("#verdict [name=intake]")?.value ?? form.dataset.restoring;
+    if (asked && asked[1] !== linked) event.detail.shouldSwap = false;
   });
 }
 
@@ -111,6 +122,7 @@ export function startOrderForm() {
   if (!form) return;
   checkedInput(form);
   sampleChosen(form);
+  refuseOutdated(form);
   uploadProgress();
   statReason(form);
   oneOrder(form);

@@ -193,3 +193,14 @@ def test_a_file_chosen_before_its_test_is_checked_when_the_test_is_chosen(page):
     page.select_option("#id_test", label=form.TEST)
     page.wait_for_selector("#verdict[data-state=ready]")
     expect(page.locator("#verdict")).not_to_contain_text("Choose the test")
+
+
+def test_a_late_answer_about_an_earlier_file_does_not_link_the_form_to_it_again(page):
+    form.choose_test(page)
+    form.check(page, form.first_records(20))
+    address = f"/intakes/{page.input_value('#verdict [name=intake]')}/"
+    page.fill("#id_pasted", form.first_records(10))
+    with page.expect_response(f"**{address}"):
+        page.evaluate("address => htmx.ajax('GET', address, {target: '#verdict', swap: 'outerHTML'})", address)
+    expect(page.locator("#verdict")).to_contain_text("The input has changed since it was checked")
+    assert page.locator("#verdict [name=intake]").count() == 0
