@@ -132,3 +132,22 @@ def test_the_patient_stays_in_sight_while_results_are_read(person):
     page.evaluate("scrollTo(0, document.body.scrollHeight)")
     head = page.locator(".sticky").bounding_box()
     assert head["y"] >= 0 and head["y"] < 5 and "Muster" in page.inner_text(".sticky")
+
+
+@pytest.mark.parametrize("address", ["/orders/{}/", "/orders/{}/report/"])
+def test_on_a_telephone_no_score_and_no_part_of_the_picture_lies_to_the_side(person, address):
+    page = person("analyst").page
+    page.set_viewport_size(NARROW)
+    page.goto(address.format(elsewhere(orders)[1]))
+    boxes = [page.locator(".locus svg").bounding_box(), page.locator(".results-table [data-label='Δ']").first.bounding_box()]
+    change = page.locator(".results-table :is([data-label='Change'], [data-label='REF > ALT'])").first
+    assert all(box["x"] >= 0 and box["x"] + box["width"] <= NARROW["width"] for box in boxes), boxes
+    assert change.is_visible() and change.bounding_box()["height"] < 30
+
+
+def test_in_the_dark_the_picture_is_not_a_white_box(person):
+    page = person("analyst", color_scheme="dark").page
+    page.goto(f"/orders/{elsewhere(orders)[1]}/report/")
+    shown = "one => getComputedStyle(one).fill"
+    assert page.locator(".locus svg > rect").first.evaluate(shown) == "rgb(20, 29, 36)"
+    assert page.locator(".locus svg text").first.evaluate(shown) != "rgb(71, 85, 105)"

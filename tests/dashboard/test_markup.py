@@ -47,3 +47,10 @@ def test_the_stylesheet_has_both_schemes_and_a_print_form():
     for part in ("prefers-color-scheme: dark", "@media print", "max-width: 560px"):
         assert part in css
     assert not re.search(r"url\(|@import", css)
+
+
+def test_every_colour_of_the_picture_has_its_counterpart_in_the_dark():
+    drawn = (settings.BASE_DIR / "platform" / "reports" / "svg.py").read_text()
+    css = (settings.BASE_DIR / "static" / "reports" / "report.css").read_text()
+    colours = set(re.findall(r"#[0-9a-f]{6}", drawn))
+    assert len(colours) > 5 and colours <= set(re.findall(r'\[(?:fill|stroke)="(#[0-9a-f]{6})"\]', css))
