@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from engine.errors import RowFailed
-from engine.request import Bits, Sampling
+from engine.request import Sampling
+
+Floats = Sequence[float]  # float32 values, held exactly; `array("f")` or a tuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,24 +21,43 @@ class Draw:
 
 
 @dataclass(frozen=True, slots=True)
+class Extra:
+    """What few rows ask beside the log-probabilities of their own targets. A line is a token of the row, counted from 0."""
+
+    lead: tuple[int, ...] = ()  # log P(token | all before `start`), from the hidden state kept for the block that ends at `start`
+    skip: int = 0  # lines without a target, at the beginning: computed again, their scores are known
+    forks: tuple[tuple[int, int], ...] = ()  # (line, token): log P(token | everything up to the line)
+    ids: tuple[int, ...] | None = None  # log P of each id (empty: of the whole vocabulary) …
+    ids_from: int = 0  # … after every line from this one on
+    pooled: array[float] | None = None  # running float64 sums of the hidden states before this row; empty: none yet
+    last_only: bool = False  # pool nothing but the last line
+
+
+@dataclass(slots=True)
 class Row:
-    """A chunk of one sequence: `tokens` stand at absolute positions `start …` and are computed in this step."""
+    """A chunk of one sequence: `tokens` stand at absolute positions `start …` and are computed in this step.
+
+    The scheduler may use the same object again for the next step: whoever keeps rows beyond a step copies them.
+    """
 
     handle: int
     start: int
-    tokens: tuple[int, ...]
-    blocks: Sequence[int]  # the sequence's table; append-only, so a reference is enough
-    targets: tuple[int, ...] = ()  # wanted: log P(targets[i] | everything up to tokens[i])
+    tokens: Sequence[int]
+    blocks: Sequence[int]  # the sequence's table, from its block number `first` on; append-only, so a reference is enough
+    targets: Sequence[int] = ()  # wanted: log P(targets[i] | everything up to line `extra.skip` + i)
     draw: Draw | None = None
     commit: int = 0  # the sequence counts as computed up to here afterwards; padding commits nothing
+    first: int = 0  # blocks before this one have been given back: the sliding window has left them
+    extra: Extra | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """All rows of one step, and the blocks that became free since the last."""
+    """All rows of one step, what became free since the last, and blocks to copy (from, to) before anything is computed."""
 
-    rows: tuple[Row, ...]
+    rows: Sequence[Row]
     released: tuple[int, ...] = ()
+    copies: tuple[tuple[int, int], ...] = ()
 
     @property
     def tokens(self) -> int:
@@ -44,9 +66,21 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
+class ExtraOutput:
+    """Answers to `Extra`, in its order."""
+
+    lead: Floats = ()
+    forks: Floats = ()
+    ids: Floats = ()  # line by line
+    pooled: array[float] | None = None  # sums with this row's lines added in ascending order
+
+
+@dataclass(slots=True)
 class RowOutput:
     """What a row gave: log-probabilities of its targets, or the drawn token and its log-probability, or an error."""
 
-    logprobs: Bits = ()
+    logprobs: Floats = ()
     token: int | None = None
     error: RowFailed | None = None
+    extra: ExtraOutput | None = None
+    short: bool = False  # memory ran out with this row's company, and it was computed in a smaller one

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from engine.errors import EngineError
 
-Bits = tuple[float, ...]  # float32 values, held exactly by Python's doubles
+Bits = Sequence[float]  # float32 values, held exactly by Python's doubles
 COLDEST = 1e-6  # a colder draw is greedy, and would divide logits beyond what a number holds
 
 
@@ -22,10 +23,64 @@ class Priority(enum.IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Sharing:
+    """Whose computed keys, values and scores a request may read and leave to others.
+
+    `private` neither reads nor writes any cache: sentinels, shadows, validation, rescoring. `reference` is for sequence of a registered
+    reference alone and is shared by everybody. `laboratory` is for patients' sequence, shared inside one laboratory under its `salt`.
+    """
+
+    kind: Literal["private", "reference", "laboratory"] = "private"
+    salt: str = ""
+
+
+PRIVATE, REFERENCE = Sharing("private"), Sharing("reference")
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """An alternate of a window: equal to it before the token `at` (at least 1), `tokens` from there to its end."""
+
+    at: int
+    tokens: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Score:
-    """Log-probability of every token but the first, given all before it. Equal tokens are equal requests."""
+    """Log-probability of every token but the first, given all before it. Equal requests have equal results.
+
+    With `branch` the alternate is scored and not the window itself; what both have in common is computed once for all branches of equal
+    windows and equal `sharing` that are there together (the trunk). With `alternatives` every token from `alternatives_from` on is also
+    weighed against these ids.
+    """
 
     tokens: tuple[int, ...]
+    sharing: Sharing = PRIVATE
+    branch: Branch | None = None
+    alternatives: tuple[int, ...] = ()
+    alternatives_from: int = 1
+
+    @property
+    def scored(self) -> tuple[int, ...]:
+        """The tokens whose log-probability is asked for."""
+        return self.tokens if self.branch is None else self.tokens[: self.branch.at] + self.branch.tokens
+
+
+@dataclass(frozen=True, slots=True)
+class NextToken:
+    """Log-probabilities of the token after `context`: of `wanted` in their order, or of the whole vocabulary."""
+
+    context: tuple[int, ...]
+    wanted: tuple[int, ...] = ()
+    sharing: Sharing = PRIVATE
+
+
+@dataclass(frozen=True, slots=True)
+class Embed:
+    """Hidden states after the final norm, pooled over all positions (`mean`) or taken at the last."""
+
+    tokens: tuple[int, ...]
+    pooling: Literal["mean", "last"] = "mean"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +104,36 @@ class Generate:
     limit: int
     sampling: Sampling = Sampling()
     end: int | None = None
+    sharing: Sharing = PRIVATE
 
 
-Request = Score | Generate
+Request = Score | NextToken | Generate | Embed
 
 
 @dataclass(frozen=True, slots=True)
 class ScoreResult:
-    """`logprobs[i]` is log P(tokens[i + 1] | tokens[: i + 1]) in nats."""
+    """`logprobs[i]` is log P(scored[i + 1] | scored[: i + 1]) in nats.
+
+    `alternatives`, row by row for the tokens from `alternatives_from` on, holds log P of each alternative in the token's place.
+    """
 
     logprobs: Bits
+    alternatives: Bits = ()
+
+
+@dataclass(frozen=True, slots=True)
+class NextTokenResult:
+    """Log-probabilities in nats, in the order of `wanted`, or by id."""
+
+    logprobs: Bits
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedResult:
+    """The pooled hidden state: float32 values of the last position, or their mean, accumulated in float64 by ascending position."""
+
+    vector: tuple[float, ...]
+    positions: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +145,7 @@ class GenerateResult:
     reason: Literal["length", "end"]
 
 
-Result = ScoreResult | GenerateResult
+Result = ScoreResult | NextTokenResult | GenerateResult | EmbedResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,5 +160,7 @@ class Outcome:
     started_at: float | None  # None: never admitted
     finished_at: float
     steps: int  # steps that computed something for it
+    reused: int = 0  # tokens taken from a trunk or from the cache instead of being computed for this request
+    preempted: int = 0  # times it gave way to more urgent work
     fingerprint: str = ""
     batch_invariant: bool = False
