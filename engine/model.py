@@ -17,13 +17,14 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor
 
 from engine.errors import ModelRefused
-from kernels import reference
 from kernels.choice import Choice, choose
 from kernels.layers import Attention, Layer, LayerWeights, Places
 from kernels.plan import Geometry
+from kernels.rotary import Rotary
 
 _ARCHITECTURES = ("LlamaForCausalLM", "MistralForCausalLM")
 _LARGEST = 1 << 20  # of any size in config.json: far above real models, and the tables made from it still fit into memory
+_LONGEST = 1 << 24  # positions: up to here float32 holds each exactly
 _WIDEST = 1 << 16  # heads times head_dim, for the same reason
 _INDEX, _SINGLE = "model.safetensors.index.json", "model.safetensors"
 
@@ -79,7 +80,7 @@ def _numbers(raw: Mapping[str, Any], rope: Mapping[str, Any]) -> ModelConfig:
         head_dim=hidden // heads if raw.get("head_dim") is None else _size(raw, "head_dim"),
         intermediate=_size(raw, "intermediate_size"),
         vocabulary=_size(raw, "vocab_size"),
-        context=_size(raw, "max_position_embeddings"),
+        context=_size(raw, "max_position_embeddings", _LONGEST),
         eps=_positive("rms_norm_eps", raw.get("rms_norm_eps", 1e-6)),
         theta=_positive("rope_theta", raw.get("rope_theta", rope.get("rope_theta", 10_000.0))),
         tied=raw.get("tie_word_embeddings", False),
@@ -94,10 +95,10 @@ def _numbers(raw: Mapping[str, Any], rope: Mapping[str, Any]) -> ModelConfig:
     return config
 
 
-def _size(raw: Mapping[str, Any], key: str) -> int:
+def _size(raw: Mapping[str, Any], key: str, largest: int = _LARGEST) -> int:
     value = raw[key]
-    if type(value) is not int or not 1 <= value <= _LARGEST:  # bool is an int, and no size
-        raise ModelRefused(f"{key} must be a whole number between 1 and {_LARGEST}, not {value!r}")
+    if type(value) is not int or not 1 <= value <= largest:  # bool is an int, and no size
+        raise ModelRefused(f"{key} must be a whole number between 1 and {largest}, not {value!r}")
     return value
 
 
@@ -186,7 +187,7 @@ class Model:
         norm = weights.take("model.norm.weight", config.hidden)
         head = self._embedding if config.tied else weights.take("lm_head.weight", config.vocabulary, config.hidden)
         self._head = self.kernels.head(norm, head, config.eps)
-        self._cos, self._sin = reference.rotary_tables(config.context, config.head_dim, config.theta)
+        self._rotary = Rotary(config.context, config.head_dim, config.theta)
 
     def _layer(self, weights: _Weights, prefix: str) -> Layer:
         c = self.config
@@ -212,8 +213,7 @@ class Model:
 
     def inputs(self, ids: Tensor, positions: Tensor, slots: Tensor, attend: Attention) -> StepInputs:
         """Bundle a step: `ids` and `positions` `[T]`, `slots` `[T * kv_heads]`."""
-        places = Places(self._cos.index_select(0, positions), self._sin.index_select(0, positions), slots)
-        return StepInputs(ids, places, attend)
+        return StepInputs(ids, Places(*self._rotary.rows(positions), slots), attend)
 
     def embed(self, step: StepInputs) -> Tensor:
         """`[T] -> [T, hidden]`."""
@@ -226,6 +226,14 @@ class Model:
         layer.finish(hidden, step.attend(queries, keys, values))
         return hidden
 
+    def norm(self, hidden: Tensor) -> Tensor:
+        """Final norm: `[n, hidden] -> [n, hidden]`; a row of it is what a block keeps of its last position."""
+        return self._head.norm(hidden)
+
+    def logits(self, normed: Tensor) -> Tensor:
+        """Vocabulary, for rows that `norm` gave: `[n, hidden] -> [n, V]`."""
+        return self._head.logits(normed)
+
     def head(self, hidden: Tensor) -> Tensor:
-        """Final norm and vocabulary: `[n, hidden] -> [n, V]`."""
-        return self._head(hidden)
+        """Both together: `[n, hidden] -> [n, V]`."""
+        return self.logits(self.norm(hidden))

@@ -22,14 +22,15 @@ _HEAD_ELEMENTS = 1 << 22  # logits held at once, in elements: a large vocabulary
 
 
 class Runner:
-    """One model and its pool of keys and values, `[blocks, kv_heads, block_size, head_dim]` per layer."""
+    """One model and its pool of keys and values, per layer in the layout of its kernels, blocks first."""
 
     def __init__(self, model: Model, config: EngineConfig) -> None:
         self.model, self._config = model, config
-        shape = (config.blocks, model.config.kv_heads, config.block_size, model.config.head_dim)
-        fill = float("nan") if config.poison_free_blocks else 0.0
-        self._keys = [torch.full(shape, fill) for _ in range(model.layers)]
-        self._values = [torch.full(shape, fill) for _ in range(model.layers)]
+        pools = [model.kernels.pools(config.blocks) for _ in range(model.layers)]
+        self._keys, self._values = [keys for keys, _ in pools], [values for _, values in pools]
+        if config.poison_free_blocks:
+            for pool in (*self._keys, *self._values):
+                pool.fill_(float("nan"))
 
     def run(self, batch: Batch) -> list[RowOutput]:
         """Compute every row; an output per row, in order. A row that fails does so alone."""
@@ -71,10 +72,10 @@ class Runner:
         first = 0
         for row in rows:
             where = np.arange(row.start, row.start + len(row.tokens))
-            spans.append(Span(first, row.start, len(row.tokens), row.blocks))
+            spans.append(Span(first, row.start, len(row.tokens), row.blocks, row.first))
             ids.append(np.array(row.tokens))
             positions.append(where)
-            blocks.append(np.array(row.blocks)[where // size])
+            blocks.append(np.array(row.blocks)[where // size - row.first])
             first += len(row.tokens)
         where, block = np.concatenate(positions), np.concatenate(blocks)
         slots = (block[:, None] * kv_heads + np.arange(kv_heads)) * size + (where % size)[:, None]

@@ -11,7 +11,6 @@ from torch import Tensor
 from kernels.plan import Span
 
 Attention = Callable[[Tensor, Tensor, Tensor], Tensor]  # queries [T, H, D], pool of keys, pool of values -> [T, H, D]
-Head = Callable[[Tensor], Tensor]  # [n, hidden] -> [n, V]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +47,18 @@ class Layer(Protocol):
         ...
 
 
+class Head(Protocol):
+    """The end of a pass, cut where the kept hidden state of a block comes in."""
+
+    def norm(self, hidden: Tensor) -> Tensor:
+        """Final norm: `[n, hidden] -> [n, hidden]` float32."""
+        ...
+
+    def logits(self, normed: Tensor) -> Tensor:
+        """Vocabulary: what `norm` gave, `[n, hidden] -> [n, V]` float32."""
+        ...
+
+
 class KernelSet(Protocol):
     """Everything numerical of a pass. One set reads no pool that another has written: they may lay out a block differently."""
 
@@ -64,10 +75,21 @@ class KernelSet(Protocol):
         """Final norm `[hidden]` and vocabulary `[V, hidden]`."""
         ...
 
+    def pools(self, blocks: int) -> tuple[Tensor, Tensor]:
+        """Zeroed keys and values of one layer, `[blocks, …]`: the rest is its own affair, blocks are copied and filled whole."""
+        ...
+
     def plan(self, spans: Sequence[Span]) -> Attention:
         """Attention for the rows of one step, to be called once a layer."""
         ...
 
+    def normalisers(self, logits: Tensor) -> tuple[Tensor, Tensor]:
+        """Of each line its maximum and the log of Σ exp(logit - maximum) over the whole vocabulary: `[n, V] -> [n], [n]`.
+
+        log P of any id is `(logits[line, id] - maximum[line]) - log_total[line]`; not finite where a logit of the line is not.
+        """
+        ...
+
     def log_probabilities(self, logits: Tensor, chosen: Tensor) -> Tensor:
-        """log softmax(logits)[chosen] over the whole vocabulary: `[n, V], [n] -> [n]`."""
+        """log softmax(logits)[chosen] by `normalisers`: `[n, V], [n] -> [n]`."""
         ...

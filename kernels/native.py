@@ -31,7 +31,7 @@ _SIGNATURES = {  # t tensor, l 64-bit and i 32-bit number, f float
     "silu_mul": "tliti",
     "exp": "tlt",
     "linear": "tltiiti",
-    "log_probabilities": "ttliti",
+    "normalisers": "tlitti",
     "project": "tlitftttt" + "iiii" + "ttt" + "i",
     "attend": "tttt" + "lt" + "iiiil" + "ti",
     "finish": "ttliittftti" + "i",
@@ -104,6 +104,22 @@ class NativeLayer:
         self._library.call("finish", hidden, attended, rows, width, w.output.shape[1], *matrices, self._threads)
 
 
+class NativeHead:
+    """Final norm and vocabulary."""
+
+    def __init__(self, kernels: Native, norm: Tensor, weight: Tensor, eps: float) -> None:
+        self._kernels, self._norm, self._eps = kernels, norm, eps
+        self._matrix, self._columns = packed(weight), weight.shape[0]
+
+    def norm(self, hidden: Tensor) -> Tensor:
+        """As `Head.norm`."""
+        return self._kernels.rms_norm(hidden, self._norm, self._eps)
+
+    def logits(self, normed: Tensor) -> Tensor:
+        """As `Head.logits`."""
+        return self._kernels.linear(normed, self._matrix, self._columns)
+
+
 class Native:
     """Serves a number of threads, no bit depends on which. Raises KernelsUnavailable. Implements `KernelSet`."""
 
@@ -122,13 +138,18 @@ class Native:
 
     def head(self, norm: Tensor, weight: Tensor, eps: float) -> Head:
         """Final norm and vocabulary."""
-        matrix, columns = packed(weight), weight.shape[0]
-        return lambda hidden: self.linear(self.rms_norm(hidden, norm, eps), matrix, columns)
+        return NativeHead(self, norm, weight, eps)
+
+    def pools(self, blocks: int) -> tuple[Tensor, Tensor]:
+        """Keys `[blocks, kv_heads, head_dim, block_size]` and values `[blocks, kv_heads, block_size, head_dim]`."""
+        g = self._geometry
+        keys = torch.zeros(blocks, g.kv_heads, g.head_dim, g.block_size)
+        return keys, torch.zeros(blocks, g.kv_heads, g.block_size, g.head_dim)
 
     def plan(self, spans: Sequence[Span]) -> Attention:
         """The spans and their blocks as flat arrays, which serve all layers."""
         starts = np.cumsum([0, *(len(span.blocks) for span in spans)])
-        table = [(s.row, s.start, s.length, at, len(s.blocks)) for s, at in zip(spans, starts.tolist(), strict=False)]
+        table = [(s.row, s.start, s.length, at, len(s.blocks), s.first) for s, at in zip(spans, starts.tolist(), strict=False)]
         rows = torch.tensor(table, dtype=torch.int64)
         blocks = torch.tensor([block for span in spans for block in span.blocks], dtype=torch.int64)
         g = self._geometry
@@ -143,9 +164,14 @@ class Native:
 
     def log_probabilities(self, logits: Tensor, chosen: Tensor) -> Tensor:
         """log softmax(logits)[chosen], normalised over the whole vocabulary: `[n, V], [n] -> [n]`."""
-        out = logits.new_empty(logits.shape[0])
-        self._library.call("log_probabilities", logits, chosen, *logits.shape, out, self._threads)
-        return out
+        maximum, log_total = self.normalisers(logits)
+        return (logits.gather(1, chosen[:, None])[:, 0] - maximum) - log_total
+
+    def normalisers(self, logits: Tensor) -> tuple[Tensor, Tensor]:
+        """See `reference.normalisers`: `[n, V] -> [n], [n]`."""
+        maximum, log_total = logits.new_empty(logits.shape[0]), logits.new_empty(logits.shape[0])
+        self._library.call("normalisers", logits, *logits.shape, maximum, log_total, self._threads)
+        return maximum, log_total
 
     def rms_norm(self, x: Tensor, weight: Tensor, eps: float) -> Tensor:
         """See `reference.rms_norm`: `[T, K] -> [T, K]`."""

@@ -54,6 +54,21 @@ class PlainLayer:
             rows.add_(self._down(reference.silu_mul(gate_up)))
 
 
+class PlainHead:
+    """Final norm and vocabulary."""
+
+    def __init__(self, norm: Tensor, linear: Linear, eps: float) -> None:
+        self._norm, self._linear, self._eps = norm, linear, eps
+
+    def norm(self, hidden: Tensor) -> Tensor:
+        """As `Head.norm`."""
+        return reference.rms_norm(hidden, self._norm, self._eps)
+
+    def logits(self, normed: Tensor) -> Tensor:
+        """As `Head.logits`."""
+        return self._linear(normed)
+
+
 class Plain:
     """Serves the number of threads that the calling thread had when it was made. Implements `KernelSet`."""
 
@@ -88,13 +103,23 @@ class Plain:
         """Final norm and vocabulary."""
         linear = Linear(weight)
         self._linears.append(linear)
-        return lambda hidden: linear(reference.rms_norm(hidden, norm, eps))
+        return PlainHead(norm, linear, eps)
+
+    def pools(self, blocks: int) -> tuple[Tensor, Tensor]:
+        """Both `[blocks, kv_heads, block_size, head_dim]`."""
+        g = self._geometry
+        shape = (blocks, g.kv_heads, g.block_size, g.head_dim)
+        return torch.zeros(shape), torch.zeros(shape)
 
     def plan(self, spans: Sequence[Span]) -> Attention:
         """Cut a step into slabs of equal work."""
         product, geometry = self.product, self._geometry
         plan = Plan(spans, geometry, short=product.short // geometry.group, batches=product.batches)
         return lambda q, keys, values: reference.paged_attention(q, keys, values, plan, geometry, product)
+
+    def normalisers(self, logits: Tensor) -> tuple[Tensor, Tensor]:
+        """See `reference.normalisers`."""
+        return reference.normalisers(logits)
 
     def log_probabilities(self, logits: Tensor, chosen: Tensor) -> Tensor:
         """See `reference.log_probabilities`."""

@@ -38,12 +38,17 @@ class Geometry:
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Consecutive query rows of one sequence: rows `row … row + length` of the step stand at positions `start … start + length`."""
+    """Consecutive query rows of one sequence: rows `row … row + length` of the step stand at positions `start … start + length`.
+
+    `blocks` begin with block number `first` of the sequence; those before it hold no key that a row may see, for the sliding window
+    has left them, and their memory may belong to others by now.
+    """
 
     row: int
     start: int
     length: int
     blocks: Sequence[int]
+    first: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +82,12 @@ class _Part:
     length: int
     end: int  # keys exist below this position
     blocks: Sequence[int]
+    first: int
+
+    def held(self, start: int, end: int) -> tuple[int, Sequence[int]]:
+        """Which of the sequence's blocks number `start … end` are there: how many are missing at the beginning, and the others."""
+        gone = min(max(self.first - start, 0), end - start)
+        return gone, self.blocks[max(start - self.first, 0) : max(end - self.first, 0)]
 
     def tiles(self, window: int | None) -> tuple[int, int]:
         first = 0 if window is None else max(0, self.start - window + 1) // TILE
@@ -93,7 +104,7 @@ class Plan:
             height = short if span.length <= short else TALL
             for offset in range(0, span.length, height):
                 length = min(height, span.length - offset)
-                part = _Part(span.row + offset, span.start + offset, length, span.start + span.length, span.blocks)
+                part = _Part(span.row + offset, span.start + offset, length, span.start + span.length, span.blocks, span.first)
                 parts.setdefault(height, []).append(part)
         per_slab = max(1, (len(batches) - 1) // geometry.kv_heads)
         self.slabs: list[Slab] = []
@@ -128,15 +139,16 @@ class Plan:
         per_tile = TILE // size
         blocks = np.zeros((items, per_tile), dtype=np.int64)
         for index, part in enumerate(parts):
-            held = part.blocks[tile * per_tile : (tile + 1) * per_tile]
+            gone, held = part.held(tile * per_tile, (tile + 1) * per_tile)
             if held:
                 pool_rows = np.array(held)[None, :] * kv_heads + np.arange(kv_heads)[:, None]
-                blocks[index * kv_heads : (index + 1) * kv_heads, : len(held)] = pool_rows
+                blocks[index * kv_heads : (index + 1) * kv_heads, gone : gone + len(held)] = pool_rows
         keys = np.arange(tile * TILE, (tile + 1) * TILE)
         void = keys[None, None, :] > positions[:, :, None]
         if self._geometry.window is not None:
             void |= keys[None, None, :] <= positions[:, :, None] - self._geometry.window
         missing = keys[None, :] >= np.array([part.end for part in parts])[:, None]
+        missing |= keys[None, :] < np.array([part.first * size for part in parts])[:, None]
         padding = items - len(parts) * kv_heads
         return TileStep(
             gather=torch.from_numpy(blocks.reshape(-1)),

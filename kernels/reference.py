@@ -30,14 +30,14 @@ def silu_mul(gate_up: Tensor) -> Tensor:
     return torch.div(gate, denominator, out=denominator).mul_(up)
 
 
-def rotary_tables(positions: int, head_dim: int, theta: float) -> tuple[Tensor, Tensor]:
-    """Cosine and sine of position · theta^(-2i/D), each `[positions, D/2]` (Su et al. 2021).
+def rotary_tables(positions: int, head_dim: int, theta: float, first: int = 0) -> tuple[Tensor, Tensor]:
+    """Cosine and sine of position · theta^(-2i/D) from position `first` on, each `[positions, D/2]` (Su et al. 2021).
 
     Angles are rounded to float32 first, as the published checkpoints were trained; the functions are computed in double precision.
     """
     exponents = torch.arange(0, head_dim, 2, dtype=torch.int64).to(torch.float32) / head_dim
     frequencies = 1.0 / torch.tensor([theta**exponent for exponent in exponents.tolist()], dtype=torch.float32)
-    angles = (torch.arange(positions, dtype=torch.float32)[:, None] * frequencies).to(torch.float64)
+    angles = (torch.arange(first, first + positions, dtype=torch.float32)[:, None] * frequencies).to(torch.float64)
     return angles.cos().to(torch.float32), angles.sin().to(torch.float32)
 
 
@@ -97,10 +97,14 @@ def _attend(q: Tensor, keys: Tensor, values: Tensor, slab: Slab, geometry: Geome
     out.index_copy_(0, slab.target, flat.index_select(0, slab.source))
 
 
-def log_probabilities(logits: Tensor, chosen: Tensor) -> Tensor:
-    """log softmax(logits)[chosen], normalised over the whole vocabulary: `[T, V], [T] -> [T]`; not finite where a logit is not."""
+def normalisers(logits: Tensor) -> tuple[Tensor, Tensor]:
+    """The maximum of each line and log Σ exp(logit - maximum): `[T, V] -> [T], [T]`; the log is not finite where a logit is not."""
     maximum = logits.amax(-1, keepdim=True)
     weights = exact.exp_(logits - maximum)
-    normaliser = exact.log_of(exact.ordered_sum(weights)[:, 0])
-    picked = logits.gather(1, chosen[:, None])[:, 0]
-    return (picked - maximum[:, 0]) - normaliser
+    return maximum[:, 0], exact.log_of(exact.ordered_sum(weights)[:, 0])
+
+
+def log_probabilities(logits: Tensor, chosen: Tensor) -> Tensor:
+    """log softmax(logits)[chosen], normalised over the whole vocabulary: `[T, V], [T] -> [T]`; not finite where a logit is not."""
+    maximum, log_total = normalisers(logits)
+    return (logits.gather(1, chosen[:, None])[:, 0] - maximum) - log_total

@@ -25,7 +25,7 @@ struct Pool {
 
 // At most ITEM_ROWS query rows of one sequence and one KV head.
 struct Item {
-    int64_t row, start, length, end, held;  // keys exist below `end`; `held` blocks are known
+    int64_t row, start, length, end, held, gone;  // keys exist below `end`; `held` blocks are there, `gone` before them are not
     const int64_t* blocks;
     int kv_head;
     int64_t first_tile(int64_t window) const { return window ? std::max<int64_t>(0, start - window + 1) / TILE : 0; }
@@ -44,12 +44,12 @@ struct Scratch {
 inline void gather(const Pool& pool, const Item& item, int64_t tile, Scratch& scratch) {
     const int size = pool.block_size, depth = pool.head_dim, padded = rounded_up(depth);
     for (int part = 0; part < TILE / size; part++) {
-        const int64_t index = tile * (TILE / size) + part;
+        const int64_t index = tile * (TILE / size) + part, place = index - item.gone;
         float* values = scratch.values.data() + (size_t)part * size * padded;
         int64_t written = std::clamp<int64_t>(item.end - index * size, 0, size);
-        if (index >= item.held) written = 0;
+        if (place < 0 || place >= item.held) written = 0;
         if (written) {
-            const size_t base = ((size_t)item.blocks[index] * pool.kv_heads + item.kv_head) * size * depth;
+            const size_t base = ((size_t)item.blocks[place] * pool.kv_heads + item.kv_head) * size * depth;
             const float *key = pool.keys + base, *value = pool.values + base;
             float* keys = scratch.keys.data() + part * size;
             for (int d = 0; d < depth; d++) copy(key + (size_t)d * size, size, keys + (size_t)d * TILE);
@@ -117,15 +117,15 @@ inline void attend(const Pool& pool, const Item& item, const float* q, float* ou
             store_part(out + place(r) + d, load(scratch.mixed.data() + (size_t)r * padded + d) / all(scratch.total[r]), depth - d);
 }
 
-// Cut spans (rows of {row, start, length, first block, blocks}) into items, the longest work first.
+// Cut spans (rows of {row, start, length, where its blocks begin, blocks, blocks given back before them}) into items, the longest work first.
 inline std::vector<Item> items_of(const int64_t* spans, int64_t count, const int64_t* blocks, const Pool& pool) {
     std::vector<Item> items;
     const int64_t step = std::max(1, ITEM_ROWS / pool.group());
     for (int64_t i = 0; i < count; i++) {
-        const int64_t *span = spans + 5 * i, end = span[1] + span[2];
+        const int64_t *span = spans + 6 * i, end = span[1] + span[2];
         for (int64_t at = 0; at < span[2]; at += step)
             for (int head = 0; head < pool.kv_heads; head++)
-                items.push_back({span[0] + at, span[1] + at, std::min(step, span[2] - at), end, span[4], blocks + span[3], head});
+                items.push_back({span[0] + at, span[1] + at, std::min(step, span[2] - at), end, span[4], span[5], blocks + span[3], head});
     }
     const auto work = [&](const Item& item) { return (item.last_tile() - item.first_tile(pool.window) + 1) * item.length; };
     std::stable_sort(items.begin(), items.end(), [&](const Item& a, const Item& b) { return work(a) > work(b); });

@@ -62,9 +62,9 @@ void native_linear(const float* x, int64_t rows, const float* packed, int depth,
     }
 }
 
-void native_log_probabilities(const float* logits, const int64_t* chosen, int64_t rows, int width, float* out, int threads) {
+void native_normalisers(const float* logits, int64_t rows, int width, float* maximum, float* log_total, int threads) {
 #pragma omp parallel for num_threads(team(rows, LIGHT_ROWS, threads)) schedule(static)
-    for (int64_t r = 0; r < rows; r++) out[r] = log_probability(logits + r * width, chosen[r], width);
+    for (int64_t r = 0; r < rows; r++) normaliser(logits + r * width, width, maximum[r], log_total[r]);
 }
 
 // Norm, projection, rotation; keys and values go to their slots (rows of the pool seen as [blocks · kv_heads · block_size]).

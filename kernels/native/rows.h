@@ -56,14 +56,14 @@ inline double logarithm(double x) {
     return exponent * 0.69314718055994531 + 2.0 * s * series;
 }
 
-// log softmax(logits)[chosen], normalised over all `width` logits.
-inline float log_probability(const float* logits, int64_t chosen, int width) {
+// The highest of `width` logits and ln Σ exp(logit - highest); the logarithm is not finite where a logit is not.
+inline void normaliser(const float* logits, int width, float& maximum, float& log_total) {
     V best = all(-INFINITY);
     for (int i = 0; i < width; i += LANES) best = higher(best, load_part(logits + i, width - i, -INFINITY));
-    const float maximum = highest(best);
+    maximum = highest(best);
     V total = all(0.0f);
     for (int i = 0; i < width; i += LANES) total = total + exp(load_part(logits + i, width - i, -INFINITY) - all(maximum));
-    return (logits[chosen] - maximum) - (float)logarithm(sum(total));
+    log_total = (float)logarithm(sum(total));
 }
 
 }  // namespace native

@@ -37,14 +37,15 @@ class Case:
         self.blocks = torch.randperm(count + 3, generator=generator)[:count].tolist()
         self.pools = [torch.full((count + 3, geometry.kv_heads, geometry.block_size, geometry.head_dim), math.nan) for _ in "kv"]
 
-    def attend(self, start: int, end: int, product: TileProduct) -> Tensor:
+    def attend(self, start: int, end: int, product: TileProduct, gone: int = 0) -> Tensor:
+        """Write and attend; `blocks` begin with block number `gone`."""
         size, heads = self.geometry.block_size, self.geometry.kv_heads
         places = torch.arange(start, end)
-        block = torch.tensor(self.blocks)[places // size]
+        block = torch.tensor(self.blocks)[places // size - gone]
         slots = ((block[:, None] * heads + torch.arange(heads)) * size + (places % size)[:, None]).reshape(-1)
         for pool, values in zip(self.pools, (self.k, self.v), strict=True):
             reference.write_kv(pool, values[start:end], slots)
-        span = Span(0, start, end - start, self.blocks)
+        span = Span(0, start, end - start, self.blocks, gone)
         plan = Plan([span], self.geometry, short=product.short // self.geometry.group, batches=product.batches)
         return reference.paged_attention(self.q[start:end], *self.pools, plan, self.geometry, product)
 
@@ -82,6 +83,19 @@ def test_every_cut_gives_the_same_bits(geometry: Geometry, which: int, cuts: tup
     case, edges = Case(geometry), (0, *cuts, LENGTH)
     pieces = [case.attend(start, end, product) for start, end in itertools.pairwise(edges)]
     assert torch.equal(torch.cat(pieces), whole)
+
+
+@pytest.mark.parametrize("geometry", [g for g in GEOMETRIES if g.window])
+@pytest.mark.parametrize("which", [0, 1], ids=["proven", "ordered"])
+def test_blocks_that_the_window_has_left_may_hold_anything(geometry: Geometry, which: int) -> None:
+    product = products(geometry)[which]
+    whole, case = Case(geometry).attend(0, LENGTH, product), Case(geometry)
+    case.attend(0, 150, product)
+    gone = (150 - (geometry.window or 0) + 1) // geometry.block_size
+    for pool in case.pools:
+        pool[case.blocks[:gone]] = math.nan
+    del case.blocks[:gone]
+    assert torch.equal(case.attend(150, LENGTH, product, gone), whole[150:])
 
 
 def test_a_wholly_masked_tile_changes_no_bit() -> None:

@@ -69,6 +69,13 @@ def test_norm_silu_and_rotary_keep_a_row_in_any_company(rows: int) -> None:
         assert torch.equal(whole[7 : 7 + rows], part)
 
 
+def test_a_log_probability_is_put_together_from_its_line() -> None:
+    logits = torch.randn(9, 33, generator=torch.Generator().manual_seed(2)) * 3
+    maximum, log_total = reference.normalisers(logits)
+    together = (logits - maximum[:, None]) - log_total[:, None]
+    assert torch.equal(together[:, 5], reference.log_probabilities(logits, torch.full((9,), 5)))
+
+
 def test_log_probabilities_are_normalised_over_the_whole_vocabulary() -> None:
     logits = torch.randn(9, 33, generator=torch.Generator().manual_seed(1)) * 3
     columns = [reference.log_probabilities(logits, torch.full((9,), token)) for token in range(33)]

@@ -130,9 +130,10 @@ class NativeCase(Case):
             block, offset = self.blocks[place // size], place % size
             self.pools[0][block, :, :, offset], self.pools[1][block, :, offset] = self.k[place], self.v[place]
 
-    def run(self, start: int, end: int) -> Tensor:
+    def run(self, start: int, end: int, gone: int = 0) -> Tensor:
         self.write(start, end)
-        return self.kernels.plan([Span(0, start, end - start, self.blocks)])(self.q[start:end], *self.pools)
+        span = Span(0, start, end - start, self.blocks[gone:], gone)
+        return self.kernels.plan([span])(self.q[start:end], *self.pools)
 
 
 @pytest.mark.parametrize("geometry", WIDE)
@@ -148,6 +149,18 @@ def test_every_cut_and_thread_count_gives_the_same_bits(level: Level, geometry: 
     case = NativeCase(geometry, native_set(level, geometry, threads=1 + len(cuts) % 3))
     pieces = [case.run(start, end) for start, end in itertools.pairwise((0, *cuts, LENGTH))]
     assert torch.equal(torch.cat(pieces), whole)
+
+
+@pytest.mark.parametrize("geometry", [g for g in WIDE if g.window])
+def test_blocks_that_the_window_has_left_may_hold_anything(level: Level, geometry: Geometry) -> None:
+    whole, case = (NativeCase(geometry, native_set(level, geometry)) for _ in range(2))
+    expected = whole.run(0, LENGTH)
+    case.write(0, 170)
+    gone = (170 - (geometry.window or 0) + 1) // geometry.block_size
+    assert gone > 0
+    for pool in case.pools:
+        pool[case.blocks[:gone]] = math.nan
+    assert torch.equal(case.run(170, LENGTH, gone), expected[170:])
 
 
 @pytest.mark.parametrize("geometry", WIDE)
