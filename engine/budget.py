@@ -6,13 +6,20 @@ _PATIENCE = 64  # clean steps before more is tried again: a machine that ran sho
 
 
 class Budget:
-    """Between `floor` and `limit` tokens: half of it after a step that ran out of memory, doubled again after a while of clean ones."""
+    """Between `floor` and `limit`: halved after a step that ran out of memory, doubled again after a while of clean ones."""
 
     def __init__(self, limit: int, floor: int, patience: int = _PATIENCE) -> None:
         self.limit, self.floor, self._patience = limit, min(floor, limit), patience
         self.now = limit
         self.shortages = 0  # steps that ran out of memory
         self._clean = 0
+
+    def note(self, *, short: bool) -> None:
+        """A step computed something; `short` when memory ran out on its way."""
+        if short:
+            self.shrink()
+        else:
+            self.clean_step()
 
     def shrink(self) -> None:
         """A step ran out of memory."""

@@ -9,14 +9,14 @@ from engine.budget import Budget
 
 def clean(budget: Budget, steps: int) -> int:
     for _ in range(steps):
-        budget.clean_step()
+        budget.note(short=False)
     return budget.now
 
 
 def test_each_shortage_halves_down_to_the_floor() -> None:
     budget, seen = Budget(2048, 16), []
     for _ in range(9):
-        budget.shrink()
+        budget.note(short=True)
         seen.append(budget.now)
     assert seen == [1024, 512, 256, 128, 64, 32, 16, 16, 16]
     assert budget.shortages == 9
