@@ -24,6 +24,7 @@ standard input does. Whoever has not answered in five times our time is stopped,
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import selectors
@@ -160,7 +161,8 @@ class Running:
             os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
         for stream in (self._process.stdin, self._process.stdout, self._log):
-            _stream(stream).close()
+            with contextlib.suppress(BrokenPipeError):  # what was not yet read by a process that is gone
+                _stream(stream).close()
         self._job.unlink(missing_ok=True)
 
     def _read(self, within: float) -> dict[str, Any]:

@@ -1,0 +1,56 @@
+"""Whether a peer computed the same thing, within a tolerance that stands beside the figure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from benchmarks.comparing import Complaint
+from benchmarks.ours import Ours
+from benchmarks.peer import Precision, Work
+from engine import Score
+
+# nats by which the likelihood of a token that a peer drew may lie below that of ours, where the two first part
+NEAR_TIE: dict[Precision, float] = {"fp32": 0.01, "bf16": 0.25, "int8": 1.0}
+# nats per token by which summed log-likelihoods may differ
+PER_TOKEN: dict[Precision, float] = {"fp32": 1e-4, "bf16": 0.01, "int8": 0.05}
+_CHECKED = 16  # requests whose parting is looked into; every one is checked for its length
+
+
+def greedy(engine: Ours, work: Sequence[Work], precision: Precision) -> Complaint:
+    """The complaint about greedy ids: two precisions may part at a near-tie and nowhere else."""
+
+    def complaint(_name: str, ours: Sequence[Any], theirs: Sequence[Any]) -> str:
+        short = sum(len(ids) != piece.limit for ids, piece in zip(theirs, work, strict=True))
+        if short:
+            return f"{short} of {len(work)} answers have not the length asked for"
+        parted = [_parting(piece, mine, ids) for piece, mine, ids in zip(work, ours, theirs, strict=True)]
+        probes = [found for found in parted if found is not None][:_CHECKED]
+        outcomes = engine.run([Score(tokens) for tokens, _ in probes])
+        lost = [best - outcome.result.logprobs[-1] for outcome, (_, best) in zip(outcomes, probes, strict=True)]  # type: ignore[union-attr]
+        worst = max(lost, default=0.0)
+        return f"an id {worst:.2f} nats less likely than the best" if worst > NEAR_TIE[precision] else ""
+
+    return complaint
+
+
+def _parting(piece: Work, ours: Any, theirs: Sequence[int]) -> tuple[tuple[int, ...], float] | None:
+    """Their beginning up to the first id that is not ours, and the log-probability of ours in its place."""
+    tokens, logprobs = ours
+    for place, (mine, other) in enumerate(zip(tokens, theirs, strict=True)):
+        if mine != other:
+            return (*piece.tokens, *tokens[:place], other), logprobs[place]
+    return None
+
+
+def sums(lengths: Sequence[int], precision: Precision) -> Complaint:
+    """The complaint about summed log-likelihoods of sequences of those lengths; ours are summed here."""
+
+    def complaint(_name: str, ours: Sequence[Any], theirs: Sequence[Any]) -> str:
+        summed = (math.fsum(logprobs) for _, logprobs in ours)
+        apart = [abs(mine - other) / length for mine, other, length in zip(summed, theirs, lengths, strict=True)]
+        worst = max(apart)
+        return f"sums differ by {worst:.4f} nats a token" if not worst <= PER_TOKEN[precision] else ""
+
+    return complaint
