@@ -18,7 +18,7 @@ from torch import Tensor
 
 from engine.errors import ModelRefused
 from kernels.choice import Choice, choose
-from kernels.layers import Attention, Layer, LayerWeights, Places
+from kernels.layers import Attention, Layer, LayerWeights, Places, Precision
 from kernels.plan import Geometry
 from kernels.rotary import Rotary
 
@@ -174,13 +174,16 @@ class StepInputs:
 class Model:
     """`embed`, `layer(i)` and `head`, so that a pass can stop between two layers. It serves the thread count it was made with.
 
-    `kernels` and `level` (`avx2`, `avx512`) choose the set that computes; kernels.errors.KernelsUnavailable where it cannot be had.
+    `kernels`, `level` (`avx2`, `avx512`) and `precision` choose the set that computes; kernels.errors.KernelsUnavailable where it
+    cannot be had. The embedding, which is looked up, and the head stay float32.
     """
 
-    def __init__(self, folder: Path, block_size: int, *, kernels: Choice = "reference", level: str = "") -> None:
+    def __init__(
+        self, folder: Path, block_size: int, *, kernels: Choice = "reference", level: str = "", precision: Precision = "fp32"
+    ) -> None:
         self.config = config = read_config(folder)
         self.geometry = Geometry(config.heads, config.kv_heads, config.head_dim, block_size, config.window)
-        self.kernels = choose(kernels, self.geometry, level)
+        self.kernels = choose(kernels, self.geometry, level, precision)
         weights = _Weights(folder)
         self._embedding = weights.take("model.embed_tokens.weight", config.vocabulary, config.hidden)
         self._layers = [self._layer(weights, f"model.layers.{i}") for i in range(config.layers)]

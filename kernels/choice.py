@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+from collections.abc import Sequence
 from typing import Literal
 
 import torch
@@ -11,75 +12,117 @@ from torch import Tensor
 
 from kernels import native, reference
 from kernels.errors import KernelsUnavailable
-from kernels.layers import KernelSet
-from kernels.matmul import TileProduct
+from kernels.layers import KernelSet, LayerWeights, Places, Precision
 from kernels.plain import Plain
-from kernels.plan import SLAB, TALL, Geometry, Plan, Span
+from kernels.plan import Geometry, Span
 
 log = logging.getLogger(__name__)
 
 Choice = Literal["auto", "reference", "native"]
-TOLERANCE = 1e-5  # largest difference to the reference, relative to the largest value
-_LENGTH = 150  # rows of the proof: two whole tiles and a part
+# Largest disagreement. In bf16 a sum that differs in its last bit may be rounded to the other neighbour, here and there: then the
+# root mean square counts, and a single number may be off by little more than a unit in the last place of the largest.
+TOLERANCE: dict[Precision, float] = {"fp32": 1e-5, "bf16": 1e-4}
+_PEAK = 64.0  # how much larger than the root mean square one difference in bf16 may be
+_LENGTH, _WIDTH, _INNER, _VOCABULARY = 150, 90, 70, 45  # rows of the proof: two whole tiles and a part; sizes that fill no register
 
 
-def choose(choice: Choice, geometry: Geometry, level: str) -> KernelSet:
-    """The set for a geometry at an instruction set (`avx2`, `avx512`), for the calling thread's number of threads.
+def choose(choice: Choice, geometry: Geometry, level: str, precision: Precision = "fp32") -> KernelSet:
+    """The set for a geometry and a precision at an instruction set (`avx2`, `avx512`), for the calling thread's number of threads.
 
     `auto` takes the compiled kernels where they can be built or were built before, and says why where they were not; `native`
     raises KernelsUnavailable then. Kernels that disagree with the reference are never taken.
     """
     if choice == "reference":
-        return Plain(geometry)
+        return Plain(geometry, precision)
     try:
-        return _native(geometry, level)
+        return _native(geometry, level, precision)
     except KernelsUnavailable as error:
         if choice == "native":
             raise
         log.warning("the reference kernels serve, which are slower: %s", error, extra={"event": "kernels_unavailable"})
-        return Plain(geometry)
+        return Plain(geometry, precision)
 
 
-def _native(geometry: Geometry, level: str) -> native.Native:
-    if level not in ("avx2", "avx512"):
-        raise KernelsUnavailable(f"there are no compiled kernels for the instruction set {level!r}")
-    found = native.Native(geometry, "avx2" if level == "avx2" else "avx512", torch.get_num_threads())
-    if not (difference := disagreement(found, geometry)) <= TOLERANCE:
+def _native(geometry: Geometry, level: str, precision: Precision) -> KernelSet:
+    reason = KernelsUnavailable(f"there are no compiled kernels for the instruction set {level!r}")
+    for candidate in native.levels(level, precision):
+        try:
+            return _agreeing(native.Native(geometry, candidate, torch.get_num_threads(), precision), geometry, precision)
+        except KernelsUnavailable as error:
+            reason = error
+    raise reason
+
+
+def _agreeing(found: KernelSet, geometry: Geometry, precision: Precision) -> KernelSet:
+    if not (difference := disagreement(found, geometry, precision)) <= TOLERANCE[precision]:
         raise KernelsUnavailable(f"the compiled kernels differ from the reference by {difference:.1e}")
     return found
 
 
-def disagreement(found: native.Native, geometry: Geometry) -> float:
-    """Largest relative difference between compiled and reference kernels on random rows; not a number where one is not finite."""
-    generator = torch.Generator().manual_seed(geometry.head_dim)
-    x = torch.randn(_LENGTH, 90, generator=generator)
-    weight, matrix = torch.rand(90, generator=generator), torch.randn(37, 90, generator=generator)
-    tokens = torch.randint(45, (_LENGTH,), generator=generator)
-    pairs = (
-        (found.rms_norm(x, weight, 1e-5), reference.rms_norm(x, weight, 1e-5)),
-        (found.silu_mul(x), reference.silu_mul(x)),
-        (found.linear(x, native.packed(matrix), 37), (x.double() @ matrix.double().t()).float()),
-        (found.log_probabilities(x[:, :45].contiguous(), tokens), reference.log_probabilities(x[:, :45], tokens)),
-        _attended(found, geometry, generator),
+def disagreement(found: KernelSet, geometry: Geometry, precision: Precision) -> float:
+    """Largest difference to the reference over the stages of a pass on random rows; not a number where one is not finite."""
+    plain = Plain(geometry, precision, library=False)
+    weights, differences = _weights(geometry), []
+    layers, pools = (
+        [kernels.layer(weights) for kernels in (found, plain)],
+        [_poisoned(kernels, geometry) for kernels in (found, plain)],
     )
-    return max((_relative(*pair) for pair in pairs), key=lambda value: math.inf if math.isnan(value) else value)
+    hidden = [_normal(_LENGTH, _WIDTH) for _ in range(2)]
+    places, plan = _places(geometry), [Span(0, 0, _LENGTH, tuple(range(-(-_LENGTH // geometry.block_size))))]
+    queries = [layer.project(x, places, *pool) for layer, x, pool in zip(layers, hidden, pools, strict=True)]
+    differences.append(_relative(queries, precision))
+    attended = [kernels.plan(plan)(queries[1], *pool) for kernels, pool in zip((found, plain), pools, strict=True)]
+    differences.append(_relative(attended, precision))
+    for layer, x in zip(layers, hidden, strict=True):
+        layer.finish(x, attended[1])
+    differences.append(_relative(hidden, precision))
+    heads = [kernels.head(weights.mlp_norm, _normal(_VOCABULARY, _WIDTH), 1e-5) for kernels in (found, plain)]
+    normed = [head.norm(hidden[1]) for head in heads]
+    logits = [head.logits(normed[1]) for head in heads]
+    tokens = torch.arange(_LENGTH) % _VOCABULARY
+    scores = [kernels.log_probabilities(logits[1], tokens) for kernels in (found, plain)]
+    differences += [_relative(pair, "fp32") * TOLERANCE[precision] / TOLERANCE["fp32"] for pair in (normed, logits, scores)]
+    return max(differences, key=lambda value: math.inf if math.isnan(value) else value)
 
 
-def _relative(found: Tensor, expected: Tensor) -> float:
-    return float((found - expected).abs().max() / expected.abs().max())
+def _relative(pair: Sequence[Tensor], precision: Precision) -> float:
+    found, expected = pair
+    difference, scale = (found - expected).abs(), expected.abs().max()
+    peak = float(difference.max() / scale)
+    if precision == "fp32":
+        return peak
+    mean = float(difference.square().mean().sqrt() / expected.square().mean().sqrt())
+    return mean if mean >= peak / _PEAK else peak / _PEAK  # not `max`, which loses what is not a number
 
 
-def _attended(found: native.Native, geometry: Geometry, generator: torch.Generator) -> tuple[Tensor, Tensor]:
-    """One sequence through both kinds of attention, each with a pool in its own layout, poisoned where nothing was written."""
+def _normal(rows: int, width: int) -> Tensor:
+    return torch.randn(rows, width, generator=torch.Generator().manual_seed(rows * width))
+
+
+def _weights(geometry: Geometry) -> LayerWeights:
+    def matrix(out: int, width: int) -> Tensor:
+        return _normal(out, width) / math.sqrt(width)
+
     g = geometry
-    q = torch.randn(_LENGTH, g.heads, g.head_dim, generator=generator)
-    k, v = (torch.randn(_LENGTH, g.kv_heads, g.head_dim, generator=generator) for _ in range(2))
-    count = -(-_LENGTH // g.block_size)
-    pools = torch.full((2, count * g.block_size, g.kv_heads, g.head_dim), math.nan)
-    pools[0, :_LENGTH], pools[1, :_LENGTH] = k, v
-    keys, values = (pool.view(count, g.block_size, g.kv_heads, g.head_dim).transpose(1, 2).contiguous() for pool in pools)
-    spans = [Span(0, 0, _LENGTH, tuple(range(count)))]
-    ordered = TileProduct(TALL * g.group, TALL * g.group, tuple(range(max(SLAB, g.kv_heads) + 1)), library=False)
-    plan = Plan(spans, g, short=TALL, batches=ordered.batches)
-    expected = reference.paged_attention(q, keys, values, plan, g, ordered)
-    return found.plan(spans)(q, keys.transpose(2, 3).contiguous(), values), expected
+    attended = g.heads * g.head_dim
+    return LayerWeights(
+        input_norm=_normal(1, _WIDTH)[0].abs() + 0.5,
+        qkv=matrix(attended + 2 * g.kv_heads * g.head_dim, _WIDTH),
+        output=matrix(_WIDTH, attended),
+        mlp_norm=_normal(1, _WIDTH)[0].abs() + 0.5,
+        gate_up=matrix(2 * _INNER, _WIDTH),
+        down=matrix(_WIDTH, _INNER),
+        eps=1e-5,
+    )
+
+
+def _places(geometry: Geometry) -> Places:
+    g, rows = geometry, torch.arange(_LENGTH)
+    slots = (rows[:, None] // g.block_size * g.kv_heads + torch.arange(g.kv_heads)) * g.block_size + rows[:, None] % g.block_size
+    return Places(*reference.rotary_tables(_LENGTH, g.head_dim, 1e4), slots.reshape(-1))
+
+
+def _poisoned(kernels: KernelSet, geometry: Geometry) -> tuple[Tensor, Tensor]:
+    """Pools for one sequence, not a number where nothing was written."""
+    keys, values = kernels.pools(-(-_LENGTH // geometry.block_size))
+    return keys.fill_(math.nan), values.fill_(math.nan)

@@ -21,17 +21,19 @@ from kernels.errors import KernelsUnavailable
 
 log = logging.getLogger(__name__)
 
-Level = Literal["avx2", "avx512"]
+Level = Literal["avx2", "avx512", "avx512_bf16"]
 
 SOURCES = Path(__file__).with_name("native")
 _ROOT = Path(__file__).resolve().parents[1]
 _COMPILER = "g++"
+_AVX512 = ("-mavx512f", "-mavx512dq", "-mavx512bw", "-mavx512vl", "-mfma")
 _INSTRUCTIONS: dict[str, tuple[str, ...]] = {
     "avx2": ("-mavx2", "-mfma"),
-    "avx512": ("-mavx512f", "-mavx512dq", "-mavx512bw", "-mavx512vl", "-mfma"),
+    "avx512": _AVX512,
+    "avx512_bf16": (*_AVX512, "-mavx512bf16"),
 }
 # contraction is off: the source says where a product is fused, the compiler may not
-_FLAGS = ("-std=c++17", "-O3", "-fopenmp", "-ffp-contract=off", "-fno-math-errno", "-fvisibility=hidden", "-fPIC", "-shared", "-w")
+_FLAGS = ("-std=c++17", "-O3", "-pthread", "-ffp-contract=off", "-fno-math-errno", "-fvisibility=hidden", "-fPIC", "-shared", "-w")
 _SECONDS = 120.0  # a compiler that takes longer hangs
 
 

@@ -1,15 +1,20 @@
-"""What a set of kernels offers the model: the nouns shared by the plain and the compiled one."""
+"""What a set of kernels offers the model: the nouns that all sets share.
+
+Precision `bf16`: weights, keys and values are held in bf16, and what enters a product is rounded to it, to the nearest, ties to
+even: activations, scaled queries, softmax weights. Sums, residual stream, softmax, final norm and all after it are float32.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from torch import Tensor
 
 from kernels.plan import Span
 
+Precision = Literal["fp32", "bf16"]
 Attention = Callable[[Tensor, Tensor, Tensor], Tensor]  # queries [T, H, D], pool of keys, pool of values -> [T, H, D]
 
 

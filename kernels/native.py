@@ -1,7 +1,8 @@
 """The compiled kernels as a set: C++ for AVX2 or AVX-512, called through ctypes on the memory of torch tensors.
 
-Every sum has one written order, so the number of rows, the batch, the chunk and the threads cannot change a bit, and both
-instruction sets give the same. Shapes as in `reference`; a block of keys lies transposed, `[kv_heads, head_dim, block_size]`.
+Every sum has one written order, so the number of rows, the batch, the chunk and the threads cannot change a bit. AVX2 and AVX-512
+give the same bits; the BF16 instructions have an order of their own. What enters a product is laid out in words of 32 bits: a
+float32 number, or two bf16 numbers that stand next to each other along the depth of the product.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import functools
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
@@ -18,11 +20,12 @@ from torch import Tensor
 from kernels import compiler
 from kernels.compiler import Level
 from kernels.errors import KernelsUnavailable
-from kernels.layers import Attention, Head, LayerWeights, Places
+from kernels.layers import Attention, Head, LayerWeights, Places, Precision
 from kernels.plan import Geometry, Span
 
 NATIVE_SET = "native-1"  # stands in the deployment fingerprint: change it whenever a change of code can change a bit
 LANES = 16
+_CPUINFO = Path("/proc/cpuinfo")
 
 _Argument: TypeAlias = Tensor | int | float
 _KINDS = {"t": ctypes.c_void_p, "l": ctypes.c_int64, "i": ctypes.c_int, "f": ctypes.c_float}
@@ -30,21 +33,21 @@ _SIGNATURES = {  # t tensor, l 64-bit and i 32-bit number, f float
     "rms_norm": "ttfliti",
     "silu_mul": "tliti",
     "exp": "tlt",
-    "linear": "tltiiti",
+    "linear": "tltiiiti",
     "normalisers": "tlitti",
-    "project": "tlitftttt" + "iiii" + "ttt" + "i",
-    "attend": "tttt" + "lt" + "iiiil" + "ti",
-    "finish": "ttliittftti" + "i",
+    "project": "tlitftttt" + "iiiii" + "ttt" + "i",
+    "attend": "tttt" + "lt" + "iiiili" + "ti",
+    "finish": "ttliittftt" + "iii",
 }
 
 
 class Library:
-    """The entry points of one compiled library; tensors must be contiguous, float32, and int64 where they are indices."""
+    """The entry points of one compiled library; tensors must be contiguous, of the types that `_pointer` lists."""
 
     def __init__(self, level: Level) -> None:
         path = compiler.library(level)
         try:
-            loaded = ctypes.CDLL(str(path))  # torch was imported above, so both share one OpenMP
+            loaded = ctypes.CDLL(str(path))
         except OSError as error:
             raise KernelsUnavailable(f"{path.name} cannot be loaded: {error}") from error
         self.level = level
@@ -58,8 +61,8 @@ class Library:
 
 
 def _pointer(tensor: Tensor) -> int:
-    if not tensor.is_contiguous() or tensor.dtype not in (torch.float32, torch.int64):
-        raise ValueError(f"a kernel wants contiguous float32 or int64 and got {tensor.dtype} with strides {tensor.stride()}")
+    if not tensor.is_contiguous() or tensor.dtype not in (torch.float32, torch.bfloat16, torch.int64):
+        raise ValueError(f"a kernel wants contiguous float32, bf16 or int64 and got {tensor.dtype}, strides {tensor.stride()}")
     return tensor.data_ptr()
 
 
@@ -69,43 +72,66 @@ def load(level: Level) -> Library:
     return Library(level)
 
 
-def packed(weight: Tensor) -> Tensor:
-    """`[N, K] -> [ceil(N / 16), K, 16]`: columns that are computed together lie together; the last panel ends in zeros."""
+def levels(level: str, precision: Precision) -> tuple[Level, ...]:
+    """The instruction sets that serve a precision on this processor, best first, of those up to `level` (`avx2`, `avx512`)."""
+    if level == "avx2":
+        return ("avx2",)
+    if level != "avx512":
+        return ()
+    flags = _CPUINFO.read_text().split() if _CPUINFO.exists() else []
+    return ("avx512_bf16", "avx512") if precision == "bf16" and "avx512_bf16" in flags else ("avx512",)
+
+
+def packed(weight: Tensor, precision: Precision = "fp32") -> Tensor:
+    """`[N, K] -> [ceil(N / 16), words of K, 16, numbers a word]`: columns that are computed together lie together.
+
+    The last panel ends in columns of zeros, and an odd depth in bf16 in a zero.
+    """
     columns, depth = weight.shape
-    panels = -(-columns // LANES)
-    whole = weight.new_zeros(panels * LANES, depth)
-    whole[:columns] = weight
-    return whole.view(panels, LANES, depth).transpose(1, 2).contiguous()
+    per_word = 2 if precision == "bf16" else 1
+    panels, words = -(-columns // LANES), -(-depth // per_word)
+    dtype = torch.bfloat16 if precision == "bf16" else torch.float32
+    whole = torch.zeros(panels * LANES, words * per_word, dtype=dtype)
+    whole[:columns, :depth] = weight
+    return whole.view(panels, LANES, words, per_word).transpose(1, 2).contiguous()
+
+
+def packed_pair(gate_up: Tensor, precision: Precision = "fp32") -> Tensor:
+    """`packed` for both halves of `[2F, K]`, the panels of gate and up taking turns."""
+    gate, up = (packed(half, precision) for half in gate_up.chunk(2))
+    return torch.stack((gate, up), 1).flatten(0, 1).contiguous()
 
 
 class NativeLayer:
-    """One layer; what lies between two products never leaves the cache."""
+    """One layer; what lies between two products stays in the cache."""
 
-    def __init__(self, library: Library, threads: int, geometry: Geometry, weights: LayerWeights) -> None:
-        self._library, self._threads, self._geometry, self._weights = library, threads, geometry, weights
-        self._qkv, self._output = packed(weights.qkv), packed(weights.output)
-        self._gate_up, self._down = packed(weights.gate_up), packed(weights.down)
+    def __init__(self, kernels: Native, weights: LayerWeights) -> None:
+        self._kernels, precision = kernels, kernels.precision
+        self._qkv, self._output = packed(weights.qkv, precision), packed(weights.output, precision)
+        self._gate_up, self._down = packed_pair(weights.gate_up, precision), packed(weights.down, precision)
+        self._norms, self._eps = (weights.input_norm, weights.mlp_norm), weights.eps
+        self._attended, self._inner = weights.output.shape[1], weights.down.shape[1]
 
     def project(self, hidden: Tensor, places: Places, keys: Tensor, values: Tensor) -> Tensor:
         """As `Layer.project`."""
-        g, w = self._geometry, self._weights
+        k, g = self._kernels, self._kernels.geometry
         rows, width = hidden.shape
         queries = hidden.new_empty(rows, g.heads, g.head_dim)
-        inputs = (hidden, rows, width, w.input_norm, w.eps, self._qkv, places.cos, places.sin, places.slots)
-        sizes = (g.heads, g.kv_heads, g.head_dim, g.block_size)
-        self._library.call("project", *inputs, *sizes, keys, values, queries, self._threads)
+        inputs = (hidden, rows, width, self._norms[0], self._eps, self._qkv, places.cos, places.sin, places.slots)
+        sizes = (g.heads, g.kv_heads, g.head_dim, g.block_size, k.halves)
+        k.library.call("project", *inputs, *sizes, keys, values, queries, k.threads)
         return queries
 
     def finish(self, hidden: Tensor, attended: Tensor) -> None:
         """As `Layer.finish`."""
-        w = self._weights
+        k = self._kernels
         rows, width = hidden.shape
-        matrices = (self._output, w.mlp_norm, w.eps, self._gate_up, self._down, w.down.shape[1])
-        self._library.call("finish", hidden, attended, rows, width, w.output.shape[1], *matrices, self._threads)
+        matrices = (self._output, self._norms[1], self._eps, self._gate_up, self._down, self._inner, k.halves)
+        k.library.call("finish", hidden, attended, rows, width, self._attended, *matrices, k.threads)
 
 
 class NativeHead:
-    """Final norm and vocabulary."""
+    """Final norm and vocabulary, float32 at every precision."""
 
     def __init__(self, kernels: Native, norm: Tensor, weight: Tensor, eps: float) -> None:
         self._kernels, self._norm, self._eps = kernels, norm, eps
@@ -123,28 +149,33 @@ class NativeHead:
 class Native:
     """Serves a number of threads, no bit depends on which. Raises KernelsUnavailable. Implements `KernelSet`."""
 
-    def __init__(self, geometry: Geometry, level: Level, threads: int) -> None:
-        self._geometry, self._threads, self._library = geometry, threads, load(level)
+    def __init__(self, geometry: Geometry, level: Level, threads: int, precision: Precision = "fp32") -> None:
+        if precision == "bf16" and geometry.block_size % 2:
+            raise KernelsUnavailable("in bf16 the compiled kernels hold two tokens a word, and a block of one token is half of it")
+        self.geometry, self.threads, self.precision = geometry, threads, precision
+        self.halves, self.library = int(precision == "bf16"), load(level)
 
     @property
     def name(self) -> str:
-        """The set, the version of torch that makes the tables, and the flags, which name the instruction set."""
-        level = self._library.level
-        return f"{NATIVE_SET},torch={torch.__version__},{level},{' '.join(compiler.flags(level))}"
+        """The set, the precision, the version of torch that makes the tables, and the flags, which name the instruction set."""
+        level = self.library.level
+        return f"{NATIVE_SET},{self.precision},torch={torch.__version__},{level},{' '.join(compiler.flags(level))}"
 
     def layer(self, weights: LayerWeights) -> NativeLayer:
         """Pack a layer's weights."""
-        return NativeLayer(self._library, self._threads, self._geometry, weights)
+        return NativeLayer(self, weights)
 
     def head(self, norm: Tensor, weight: Tensor, eps: float) -> Head:
         """Final norm and vocabulary."""
         return NativeHead(self, norm, weight, eps)
 
     def pools(self, blocks: int) -> tuple[Tensor, Tensor]:
-        """Keys `[blocks, kv_heads, head_dim, block_size]` and values `[blocks, kv_heads, block_size, head_dim]`."""
-        g = self._geometry
-        keys = torch.zeros(blocks, g.kv_heads, g.head_dim, g.block_size)
-        return keys, torch.zeros(blocks, g.kv_heads, g.block_size, g.head_dim)
+        """Keys `[blocks, G, words of D, block_size, 1 or 2]`, values `[blocks, G, words of a block, lanes of D, 1 or 2]`."""
+        g, lanes = self.geometry, -(-self.geometry.head_dim // LANES) * LANES
+        if self.halves:
+            keys = torch.zeros(blocks, g.kv_heads, g.head_dim // 2, g.block_size, 2, dtype=torch.bfloat16)
+            return keys, torch.zeros(blocks, g.kv_heads, g.block_size // 2, lanes, 2, dtype=torch.bfloat16)
+        return torch.zeros(blocks, g.kv_heads, g.head_dim, g.block_size, 1), torch.zeros(blocks, g.kv_heads, g.block_size, lanes, 1)
 
     def plan(self, spans: Sequence[Span]) -> Attention:
         """The spans and their blocks as flat arrays, which serve all layers."""
@@ -152,12 +183,12 @@ class Native:
         table = [(s.row, s.start, s.length, at, len(s.blocks), s.first) for s, at in zip(spans, starts.tolist(), strict=False)]
         rows = torch.tensor(table, dtype=torch.int64)
         blocks = torch.tensor([block for span in spans for block in span.blocks], dtype=torch.int64)
-        g = self._geometry
-        sizes = (g.heads, g.kv_heads, g.head_dim, g.block_size, g.window or 0)
+        g = self.geometry
+        sizes = (g.heads, g.kv_heads, g.head_dim, g.block_size, g.window or 0, self.halves)
 
         def attend(q: Tensor, keys: Tensor, values: Tensor) -> Tensor:
             out = torch.empty_like(q)
-            self._library.call("attend", q, keys, values, rows, len(spans), blocks, *sizes, out, self._threads)
+            self.library.call("attend", q, keys, values, rows, len(spans), blocks, *sizes, out, self.threads)
             return out
 
         return attend
@@ -170,30 +201,31 @@ class Native:
     def normalisers(self, logits: Tensor) -> tuple[Tensor, Tensor]:
         """See `reference.normalisers`: `[n, V] -> [n], [n]`."""
         maximum, log_total = logits.new_empty(logits.shape[0]), logits.new_empty(logits.shape[0])
-        self._library.call("normalisers", logits, *logits.shape, maximum, log_total, self._threads)
+        self.library.call("normalisers", logits, *logits.shape, maximum, log_total, self.threads)
         return maximum, log_total
 
     def rms_norm(self, x: Tensor, weight: Tensor, eps: float) -> Tensor:
         """See `reference.rms_norm`: `[T, K] -> [T, K]`."""
         out = torch.empty_like(x)
-        self._library.call("rms_norm", x, weight, eps, *x.shape, out, self._threads)
+        self.library.call("rms_norm", x, weight, eps, *x.shape, out, self.threads)
         return out
 
     def silu_mul(self, gate_up: Tensor) -> Tensor:
         """See `reference.silu_mul`: `[T, 2F] -> [T, F]`."""
         rows, both = gate_up.shape
         out = gate_up.new_empty(rows, both // 2)
-        self._library.call("silu_mul", gate_up, rows, both // 2, out, self._threads)
+        self.library.call("silu_mul", gate_up, rows, both // 2, out, self.threads)
         return out
 
     def linear(self, x: Tensor, matrix: Tensor, columns: int) -> Tensor:
-        """`x [T, K]` times a matrix that `packed` made of `[columns, K]`: `[T, columns]`."""
+        """`x [T, K]` times a matrix that `packed` made of `[columns, K]`, in its precision: `[T, columns]`."""
         out = x.new_empty(x.shape[0], columns)
-        self._library.call("linear", x, x.shape[0], matrix, x.shape[1], columns, out, self._threads)
+        halves = int(matrix.dtype == torch.bfloat16)
+        self.library.call("linear", x, x.shape[0], matrix, x.shape[1], columns, halves, out, self.threads)
         return out
 
     def exp(self, x: Tensor) -> Tensor:
         """exp(x) element by element, by the polynomial that attention and SiLU use."""
         out = torch.empty_like(x)
-        self._library.call("exp", x, x.numel(), out)
+        self.library.call("exp", x, x.numel(), out)
         return out

@@ -8,20 +8,21 @@ import torch
 from torch import Tensor
 
 from kernels import KERNEL_SET, exact, reference
-from kernels.layers import Attention, Head, LayerWeights, Places
+from kernels.layers import Attention, Head, LayerWeights, Places, Precision
 from kernels.matmul import Linear, TileProduct, tile_product
 from kernels.plan import SHORT, SLAB, TALL, TILE, Geometry, Plan, Span
 
+STORED = {"fp32": torch.float32, "bf16": torch.bfloat16}  # type of weights, keys and values, and of what enters a product
 _PIECE = 512  # rows: what lies between two products then stays in the cache; no bit depends on it
 
 
 class PlainLayer:
     """One layer; a KV block is `[kv_heads, block_size, head_dim]`, keys as values."""
 
-    def __init__(self, weights: LayerWeights, geometry: Geometry) -> None:
-        self._weights, self._geometry = weights, geometry
-        self._qkv, self._output = Linear(weights.qkv), Linear(weights.output)
-        self._gate_up, self._down = Linear(weights.gate_up), Linear(weights.down)
+    def __init__(self, weights: LayerWeights, geometry: Geometry, dtype: torch.dtype, counts: tuple[int, ...] | None) -> None:
+        self._weights, self._geometry, self._dtype = weights, geometry, dtype
+        self._qkv, self._output = (Linear(reference.rounded(w, dtype), counts) for w in (weights.qkv, weights.output))
+        self._gate_up, self._down = (Linear(reference.rounded(w, dtype), counts) for w in (weights.gate_up, weights.down))
 
     @property
     def linears(self) -> tuple[Linear, ...]:
@@ -38,7 +39,7 @@ class PlainLayer:
             part = slice(start, start + _PIECE)
             cos, sin = places.cos[part], places.sin[part]
             normed = reference.rms_norm(hidden[part], self._weights.input_norm, self._weights.eps)
-            mixed = self._qkv(normed).view(len(cos), -1, geometry.head_dim)
+            mixed = self._qkv(reference.rounded(normed, self._dtype)).view(len(cos), -1, geometry.head_dim)
             there = slots[part].reshape(-1)
             reference.write_kv(keys, reference.rotary(mixed[:, geometry.heads : first_value], cos, sin), there)
             reference.write_kv(values, mixed[:, first_value:], there)
@@ -49,9 +50,10 @@ class PlainLayer:
         """As `Layer.finish`, some rows at a time."""
         for start in range(0, hidden.shape[0], _PIECE):
             rows = hidden[start : start + _PIECE]
-            rows.add_(self._output(attended[start : start + _PIECE].flatten(1)))
-            gate_up = self._gate_up(reference.rms_norm(rows, self._weights.mlp_norm, self._weights.eps))
-            rows.add_(self._down(reference.silu_mul(gate_up)))
+            rows.add_(self._output(reference.rounded(attended[start : start + _PIECE].flatten(1), self._dtype)))
+            normed = reference.rms_norm(rows, self._weights.mlp_norm, self._weights.eps)
+            gate_up = self._gate_up(reference.rounded(normed, self._dtype))
+            rows.add_(self._down(reference.rounded(reference.silu_mul(gate_up), self._dtype)))
 
 
 class PlainHead:
@@ -70,11 +72,24 @@ class PlainHead:
 
 
 class Plain:
-    """Serves the number of threads that the calling thread had when it was made. Implements `KernelSet`."""
+    """Serves the number of threads that the calling thread had when it was made. Implements `KernelSet`.
 
-    def __init__(self, geometry: Geometry) -> None:
-        self._geometry, self._threads = geometry, torch.get_num_threads()
-        self.product: TileProduct = tile_product(
+    Products run in the library on the shapes proven for it; without `library` all run in the written order, which needs no proof.
+    """
+
+    def __init__(self, geometry: Geometry, precision: Precision = "fp32", *, library: bool = True) -> None:
+        self._geometry, self._precision, self._threads = geometry, precision, torch.get_num_threads()
+        self._counts = None if library else ()
+        self.product: TileProduct = self._proven() if library else self._ordered()
+        self._linears: list[Linear] = []
+
+    def _ordered(self) -> TileProduct:
+        tall, largest = TALL * self._geometry.group, max(SLAB, self._geometry.kv_heads)
+        return TileProduct(tall, tall, tuple(range(largest + 1)), library=False)
+
+    def _proven(self) -> TileProduct:
+        geometry = self._geometry
+        return tile_product(
             tall=TALL * geometry.group,
             short=SHORT * geometry.group,
             depth=geometry.head_dim,
@@ -82,7 +97,6 @@ class Plain:
             largest=max(SLAB, geometry.kv_heads),
             threads=self._threads,
         )
-        self._linears: list[Linear] = []
 
     @property
     def name(self) -> str:
@@ -91,17 +105,17 @@ class Plain:
         kind = "mixed" if len(safe) == 2 else ("library" if True in safe else "ordered")
         attention = "library" if self.product.library else "ordered"
         exp = "library" if exact.library_exp_is_safe(self._threads) else "ordered"
-        return f"{KERNEL_SET},torch={torch.__version__},linear={kind},attention={attention},exp={exp}"
+        return f"{KERNEL_SET},{self._precision},torch={torch.__version__},linear={kind},attention={attention},exp={exp}"
 
     def layer(self, weights: LayerWeights) -> PlainLayer:
         """Keep a layer's weights, and prove the row counts of its products."""
-        layer = PlainLayer(weights, self._geometry)
+        layer = PlainLayer(weights, self._geometry, STORED[self._precision], self._counts)
         self._linears.extend(layer.linears)
         return layer
 
     def head(self, norm: Tensor, weight: Tensor, eps: float) -> Head:
         """Final norm and vocabulary."""
-        linear = Linear(weight)
+        linear = Linear(weight, self._counts)
         self._linears.append(linear)
         return PlainHead(norm, linear, eps)
 
@@ -109,7 +123,7 @@ class Plain:
         """Both `[blocks, kv_heads, block_size, head_dim]`."""
         g = self._geometry
         shape = (blocks, g.kv_heads, g.block_size, g.head_dim)
-        return torch.zeros(shape), torch.zeros(shape)
+        return torch.zeros(shape, dtype=STORED[self._precision]), torch.zeros(shape, dtype=STORED[self._precision])
 
     def plan(self, spans: Sequence[Span]) -> Attention:
         """Cut a step into slabs of equal work."""

@@ -48,9 +48,14 @@ def rotary(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:
     return torch.cat((first * cos - second * sin, second * cos + first * sin), dim=-1)
 
 
+def rounded(x: Tensor, dtype: torch.dtype) -> Tensor:
+    """Float32 numbers that `dtype` can hold, to the nearest, ties to even."""
+    return x if dtype == torch.float32 else x.to(dtype).to(torch.float32)
+
+
 def write_kv(pool: Tensor, values: Tensor, slots: Tensor) -> None:
     """Copy `values [T, G, D]` into `pool [blocks, G, block_size, D]`; `slots [T * G]` are rows of the pool seen as `[-1, D]`."""
-    pool.view(-1, pool.shape[-1]).index_copy_(0, slots, values.reshape(-1, values.shape[-1]))
+    pool.view(-1, pool.shape[-1]).index_copy_(0, slots, values.reshape(-1, values.shape[-1]).to(pool.dtype))
 
 
 def paged_attention(q: Tensor, keys: Tensor, values: Tensor, plan: Plan, geometry: Geometry, product: TileProduct) -> Tensor:
@@ -58,9 +63,10 @@ def paged_attention(q: Tensor, keys: Tensor, values: Tensor, plan: Plan, geometr
 
     A blocked online softmax (Milakov and Gimelshein 2018): tiles of `TILE` keys at absolute positions, ascending, accumulated in
     float32. A tile that is void for a row changes no bit of it: the maximum stays, exp(0) = 1 scales, zeros are added.
+    Scaled queries and softmax weights are rounded to the type that the pools hold; the weights are summed before that.
     """
     out = torch.empty_like(q)
-    scaled = q * (1.0 / math.sqrt(geometry.head_dim))
+    scaled = rounded(q * (1.0 / math.sqrt(geometry.head_dim)), keys.dtype)
     for slab in plan.slabs:
         _attend(scaled, keys, values, slab, geometry, product, out)
     return out
@@ -78,8 +84,8 @@ def _attend(q: Tensor, keys: Tensor, values: Tensor, slab: Slab, geometry: Geome
     total = q.new_zeros(slab.items, height, 1)
     mixed = q.new_zeros(slab.items, height, depth)
     for tile in slab.tiles:
-        k = flat_keys.index_select(0, tile.gather).view(slab.items, TILE, depth)
-        v = flat_values.index_select(0, tile.gather).view(slab.items, TILE, depth)
+        k = flat_keys.index_select(0, tile.gather).view(slab.items, TILE, depth).float()
+        v = flat_values.index_select(0, tile.gather).view(slab.items, TILE, depth).float()
         scores = product(queries, k.transpose(1, 2))
         if tile.void_scores is not None:
             scores.masked_fill_(tile.void_scores, -math.inf)
@@ -89,7 +95,7 @@ def _attend(q: Tensor, keys: Tensor, values: Tensor, slab: Slab, geometry: Geome
         weights = exact.exp_(scores.sub_(higher))
         shrink = exact.exp_(maximum.sub_(higher))
         total.mul_(shrink).add_(exact.ordered_sum(weights))
-        mixed.mul_(shrink).add_(product(weights, v))
+        mixed.mul_(shrink).add_(product(rounded(weights, keys.dtype), v))
         maximum = higher
     mixed.div_(total)
     by_row = mixed[: slab.parts * heads].view(slab.parts, heads, slab.height, group, depth).transpose(1, 2)

@@ -29,7 +29,7 @@ class Rotary:
             return self._cos.index_select(0, positions), self._sin.index_select(0, positions)
         cos, sin = (torch.empty(len(positions), self._head_dim // 2) for _ in range(2))
         page_of = positions // PAGE
-        for page in page_of.unique().tolist():
+        for page in sorted(set(page_of.tolist())):
             lines = (page_of == page).nonzero()[:, 0]
             within = positions.index_select(0, lines) - page * PAGE
             for out, table in zip((cos, sin), self._page(page), strict=True):

@@ -1,7 +1,7 @@
 // Causal attention over paged keys and values: a blocked online softmax (Milakov and Gimelshein 2018) in float32.
 //
 // A tile is 64 keys at an absolute multiple of 64. A query row meets exactly the tiles that hold a key it may see, ascending, and
-// nothing else, so its bits do not depend on the rows that are worked on beside it. Keys lie transposed inside their block.
+// nothing else, so its bits do not depend on the rows that are worked on beside it. Keys and values are read where they lie.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -9,18 +9,29 @@
 #include <vector>
 
 #include "product.h"
+#include "team.h"
 
 namespace native {
 
 constexpr int TILE = 64;
-constexpr int ITEM_ROWS = 96;  // query rows worked on together, heads of a group counted: they share one gathered tile
+constexpr int ITEM_ROWS = 96;  // query rows worked on together, heads of a group counted
 constexpr float LOWEST = -1e30f;  // start of the running maximum: finite, so that exp(old - new) is never not a number
 
+// Words of keys `[blocks, kv_heads, words(head_dim), block_size]`, of values `[blocks, kv_heads, words(block_size), whole lanes]`.
 struct Pool {
-    const float *keys, *values;  // [blocks, kv_heads, head_dim, block_size] and [blocks, kv_heads, block_size, head_dim]
+    float *keys, *values;
     int heads, kv_heads, head_dim, block_size;
     int64_t window;  // 0: none
     int group() const { return heads / kv_heads; }
+    int lanes() const { return rounded_up(head_dim); }
+    template <class E>
+    float* key_block(int64_t block, int head) const {
+        return keys + (size_t)(block * kv_heads + head) * words<E>(head_dim) * block_size;
+    }
+    template <class E>
+    float* value_block(int64_t block, int head) const {
+        return values + (size_t)(block * kv_heads + head) * words<E>(block_size) * lanes();
+    }
 };
 
 // At most ITEM_ROWS query rows of one sequence and one KV head.
@@ -30,102 +41,155 @@ struct Item {
     int kv_head;
     int64_t first_tile(int64_t window) const { return window ? std::max<int64_t>(0, start - window + 1) / TILE : 0; }
     int64_t last_tile() const { return (start + length - 1) / TILE; }
+    bool has(int64_t block) const { return block >= gone && block < gone + held; }
 };
 
-struct Scratch {
-    std::vector<float> queries, keys, values, scores, mixed, maximum, total;
-    Scratch(int rows, int depth)
-        : queries((size_t)rows * depth), keys((size_t)depth * TILE), values((size_t)TILE * rounded_up(depth)),
-          scores((size_t)rows * TILE), mixed((size_t)rows * rounded_up(depth)), maximum(rows), total(rows) {}
+// What a thread works with; `weights` is `scores` where a weight is a word.
+struct Desk {
+    Buffer buffer;
+    float *queries, *keys, *values, *scores, *weights, *mixed, *maximum, *total;
+    void lay(int rows, int depth) {
+        const size_t wide = rounded_up(depth), line = rounded_up(rows);
+        const size_t sizes[] = {rows * wide, wide * TILE, wide * TILE, (size_t)rows * TILE, (size_t)rows * TILE, rows * wide, line, line};
+        float** places[] = {&queries, &keys, &values, &scores, &weights, &mixed, &maximum, &total};
+        size_t all = 0;
+        for (size_t size : sizes) all += size;
+        float* at = buffer.floats(all);
+        for (int i = 0; i < 8; i++) *places[i] = at, at += sizes[i];
+    }
 };
 
-// Copy one tile: keys as [head_dim][TILE], values as [TILE][head_dim, whole panels]. Values that do not exist yet become 0,
-// because memory not yet written may hold anything, and 0 · NaN is NaN.
-inline void gather(const Pool& pool, const Item& item, int64_t tile, Scratch& scratch) {
-    const int size = pool.block_size, depth = pool.head_dim, padded = rounded_up(depth);
-    for (int part = 0; part < TILE / size; part++) {
-        const int64_t index = tile * (TILE / size) + part, place = index - item.gone;
-        float* values = scratch.values.data() + (size_t)part * size * padded;
-        int64_t written = std::clamp<int64_t>(item.end - index * size, 0, size);
-        if (place < 0 || place >= item.held) written = 0;
-        if (written) {
-            const size_t base = ((size_t)item.blocks[place] * pool.kv_heads + item.kv_head) * size * depth;
-            const float *key = pool.keys + base, *value = pool.values + base;
-            float* keys = scratch.keys.data() + part * size;
-            for (int d = 0; d < depth; d++) copy(key + (size_t)d * size, size, keys + (size_t)d * TILE);
-            for (int64_t t = 0; t < written; t++) copy(value + t * depth, depth, values + t * padded);
+// The four panels of a tile's keys. Blocks of fewer keys than a panel has are copied together; a block that is not there leaves
+// the panel elsewhere, for its scores are void.
+template <class E>
+Right keys_of(const Pool& pool, const Item& item, int64_t tile, Desk& desk, const float** panels) {
+    const int size = pool.block_size, depth = words<E>(pool.head_dim);
+    if (size < LANES) {
+        for (int part = 0; part < TILE / size; part++) {
+            const int64_t index = tile * (TILE / size) + part;
+            if (!item.has(index)) continue;
+            const float* key = pool.key_block<E>(item.blocks[index - item.gone], item.kv_head);
+            for (int k = 0; k < depth; k++) std::memcpy(desk.keys + k * TILE + part * size, key + k * size, sizeof(float) * size);
         }
-        std::fill(values + written * padded, values + (size_t)size * padded, 0.0f);
+        return {desk.keys, TILE, LANES, TILE / LANES};
+    }
+    for (int p = 0; p < TILE / LANES; p++) {
+        const int64_t key = tile * TILE + p * LANES, index = key / size;
+        panels[p] = item.has(index) ? pool.key_block<E>(item.blocks[index - item.gone], item.kv_head) + key % size : pool.keys;
+    }
+    return {nullptr, size, 0, TILE / LANES, panels};
+}
+
+// The values of one block of a tile. Those that do not exist are 0 in a copy, for memory not yet written may hold anything, and
+// 0 · NaN is NaN.
+template <class E>
+const float* values_of(const Pool& pool, const Item& item, int64_t index, Desk& desk) {
+    const int size = pool.block_size, lanes = pool.lanes();
+    const int written = item.has(index) ? (int)std::clamp<int64_t>(item.end - index * size, 0, size) : 0;
+    const float* values = written ? pool.value_block<E>(item.blocks[index - item.gone], item.kv_head) : nullptr;
+    if (written == size) return values;
+    const int whole = written / E::PER, all = words<E>(size);
+    if (whole) std::memcpy(desk.values, values, sizeof(float) * whole * lanes);
+    std::memset(desk.values + (size_t)whole * lanes, 0, sizeof(float) * (all - whole) * lanes);
+    if (written % E::PER)
+        for (int d = 0; d < lanes; d++) std::memcpy(desk.values + (size_t)whole * lanes + d, values + (size_t)whole * lanes + d, 2);
+    return desk.values;
+}
+
+template <class E>
+void fetch_ahead(const Pool& pool, const Item& item, int64_t tile) {
+    const int size = pool.block_size;
+    const size_t key_words = (size_t)words<E>(pool.head_dim) * size, value_words = (size_t)words<E>(size) * pool.lanes();
+    for (int part = 0; part < TILE / size; part++) {
+        const int64_t index = tile * (TILE / size) + part;
+        if (!item.has(index)) continue;
+        const float* key = pool.key_block<E>(item.blocks[index - item.gone], item.kv_head);
+        const float* value = pool.value_block<E>(item.blocks[index - item.gone], item.kv_head);
+        for (size_t w = 0; w < key_words; w += LANES) _mm_prefetch((const char*)(key + w), _MM_HINT_T1);
+        for (size_t w = 0; w < value_words; w += LANES) _mm_prefetch((const char*)(value + w), _MM_HINT_T1);
     }
 }
 
 // Scores become weights; the running maximum, sum and mixture of the row move to the new maximum.
-inline void soften(float* scores, int from, int to, float& maximum, float& total, float* mixed, int padded) {
+template <class E>
+void soften(float* scores, int from, int to, float* weights, float& maximum, float& total, float* mixed, int lanes) {
     for (int key = 0; key < from; key++) scores[key] = -INFINITY;
     for (int key = to; key < TILE; key++) scores[key] = -INFINITY;
     V s[4];
     for (int i = 0; i < 4; i++) s[i] = load(scores + i * LANES);
     const float now = std::max(maximum, highest(higher(higher(s[0], s[1]), higher(s[2], s[3]))));
-    for (int i = 0; i < 4; i++) store(scores + i * LANES, s[i] = exp(s[i] - all(now)));
+    for (int i = 0; i < 4; i++) E::put(weights + i * LANES / E::PER, s[i] = exp(s[i] - all(now)));
     const float weight = sum((s[0] + s[1]) + (s[2] + s[3]));
     if (now != maximum) {  // else the factor is exactly 1
         const float shrink = exp(maximum - now);
-        for (int d = 0; d < padded; d += LANES) store(mixed + d, load(mixed + d) * all(shrink));
+        for (int d = 0; d < lanes; d += LANES) store(mixed + d, load(mixed + d) * all(shrink));
         total *= shrink;
         maximum = now;
     }
     total += weight;
 }
 
-inline void attend_tile(const Pool& pool, const Item& item, int64_t tile, Scratch& scratch) {
-    const int group = pool.group(), depth = pool.head_dim, padded = rounded_up(depth);
+template <class E>
+void attend_tile(const Pool& pool, const Item& item, int64_t tile, Desk& desk) {
+    const int group = pool.group(), depth = left_row<E>(pool.head_dim), lanes = pool.lanes(), per_row = TILE / E::PER;
     const int64_t first_key = tile * TILE, none = INT64_MAX / 2;
     const int64_t oldest = std::max<int64_t>(0, first_key - item.start);  // first position that sees a key of the tile …
     const int64_t limit = pool.window ? first_key + TILE - 1 + pool.window - item.start : none;
     const int64_t beyond = std::min(item.length, limit);  // … and the first whose window has left it
     if (beyond <= oldest) return;
     const int first = (int)oldest * group, rows = (int)(beyond - oldest) * group;
-    gather(pool, item, tile, scratch);
-    float *scores = scratch.scores.data() + (size_t)first * TILE, *mixed = scratch.mixed.data() + (size_t)first * padded;
-    const float* queries = scratch.queries.data() + (size_t)first * depth;
-    multiply(queries, depth, rows, {scratch.keys.data(), TILE, LANES, TILE / LANES}, depth, scores, TILE, false);
+    float *scores = desk.scores + (size_t)first * TILE, *mixed = desk.mixed + (size_t)first * lanes;
+    float* weights = desk.weights + (size_t)first * per_row;
+    const float* panels[TILE / LANES];
+    const Right keys = keys_of<E>(pool, item, tile, desk, panels);
+    if (tile < item.last_tile()) fetch_ahead<E>(pool, item, tile + 1);
+    multiply<E>(desk.queries + (size_t)first * depth, depth, rows, keys, words<E>(pool.head_dim), scores, TILE, false);
     for (int r = 0; r < rows; r++) {
         const int64_t position = item.start + (first + r) / group;
         const int64_t from = pool.window ? std::max<int64_t>(0, position - pool.window + 1 - first_key) : 0;
         const int64_t to = std::min<int64_t>(TILE, position + 1 - first_key);
-        float *maximum = &scratch.maximum[first + r], *total = &scratch.total[first + r];
-        soften(scores + (size_t)r * TILE, (int)from, (int)to, *maximum, *total, mixed + (size_t)r * padded, padded);
+        float *maximum = desk.maximum + first + r, *total = desk.total + first + r, *row = mixed + (size_t)r * lanes;
+        soften<E>(scores + (size_t)r * TILE, (int)from, (int)to, weights + (size_t)r * per_row, *maximum, *total, row, lanes);
     }
-    multiply(scores, TILE, rows, {scratch.values.data(), padded, LANES, padded / LANES}, TILE, mixed, padded, true);
+    const int step = words<E>(pool.block_size);
+    for (int part = 0; part < TILE / pool.block_size; part++) {
+        const float* values = values_of<E>(pool, item, tile * (TILE / pool.block_size) + part, desk);
+        multiply<E>(weights + part * step, per_row, rows, {values, lanes, LANES, lanes / LANES}, step, mixed, lanes, true);
+    }
 }
 
-// `q` and `out` are [T, heads, head_dim].
-inline void attend(const Pool& pool, const Item& item, const float* q, float* out, Scratch& scratch) {
-    const int group = pool.group(), depth = pool.head_dim, padded = rounded_up(depth), rows = (int)item.length * group;
-    const float scale = 1.0f / std::sqrt((float)depth);
+// `q` and `out` are [T, heads, head_dim] in float32; the scaled queries are put into words.
+template <class E>
+void attend(const Pool& pool, const Item& item, const float* q, float* out, Desk& desk) {
+    const int group = pool.group(), depth = pool.head_dim, lanes = pool.lanes(), rows = (int)item.length * group;
+    const V scale = all(1.0f / std::sqrt((float)depth));
     const auto place = [&](int r) {
         return ((size_t)(item.row + r / group) * pool.heads + (size_t)item.kv_head * group + r % group) * depth;
     };
     for (int r = 0; r < rows; r++)
-        for (int d = 0; d < depth; d++) scratch.queries[(size_t)r * depth + d] = q[place(r) + d] * scale;
-    std::fill_n(scratch.mixed.begin(), (size_t)rows * padded, 0.0f);
-    std::fill_n(scratch.maximum.begin(), rows, LOWEST);
-    std::fill_n(scratch.total.begin(), rows, 0.0f);
-    for (int64_t tile = item.first_tile(pool.window); tile <= item.last_tile(); tile++) attend_tile(pool, item, tile, scratch);
+        for (int d = 0; d < depth; d += LANES)
+            E::put(desk.queries + (size_t)r * left_row<E>(depth) + d / E::PER, load_part(q + place(r) + d, depth - d) * scale);
+    std::fill_n(desk.mixed, (size_t)rows * lanes, 0.0f);
+    std::fill_n(desk.maximum, rows, LOWEST);
+    std::fill_n(desk.total, rows, 0.0f);
+    for (int64_t tile = item.first_tile(pool.window); tile <= item.last_tile(); tile++) attend_tile<E>(pool, item, tile, desk);
     for (int r = 0; r < rows; r++)
         for (int d = 0; d < depth; d += LANES)
-            store_part(out + place(r) + d, load(scratch.mixed.data() + (size_t)r * padded + d) / all(scratch.total[r]), depth - d);
+            store_part(out + place(r) + d, load(desk.mixed + (size_t)r * lanes + d) / all(desk.total[r]), depth - d);
 }
 
-// Cut spans (rows of {row, start, length, where its blocks begin, blocks, blocks given back before them}) into items, the longest work first.
+// Cut spans (rows of {row, start, length, where its blocks begin, blocks, blocks given back before them}) into items, the longest
+// work first.
 inline std::vector<Item> items_of(const int64_t* spans, int64_t count, const int64_t* blocks, const Pool& pool) {
     std::vector<Item> items;
     const int64_t step = std::max(1, ITEM_ROWS / pool.group());
     for (int64_t i = 0; i < count; i++) {
         const int64_t *span = spans + 6 * i, end = span[1] + span[2];
-        for (int64_t at = 0; at < span[2]; at += step)
+        for (int64_t at = 0; at < span[2]; at += step) {
+            const int64_t length = std::min(step, span[2] - at);
             for (int head = 0; head < pool.kv_heads; head++)
-                items.push_back({span[0] + at, span[1] + at, std::min(step, span[2] - at), end, span[4], span[5], blocks + span[3], head});
+                items.push_back({span[0] + at, span[1] + at, length, end, span[4], span[5], blocks + span[3], head});
+        }
     }
     const auto work = [&](const Item& item) { return (item.last_tile() - item.first_tile(pool.window) + 1) * item.length; };
     std::stable_sort(items.begin(), items.end(), [&](const Item& a, const Item& b) { return work(a) > work(b); });

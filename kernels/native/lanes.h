@@ -1,8 +1,13 @@
 // Sixteen floats at a time, as one AVX-512 or two AVX2 registers. Every operation is correctly rounded and every order is written
 // down, so both instruction sets give the same bits. Compiled with contraction off: a fused product is one that says `madd`.
+//
+// `madd_pairs` takes lanes of two bf16 numbers each and adds both products to a float32 sum; `store_halves` rounds sixteen floats to
+// bf16, to the nearest, ties to even. Without the BF16 instructions the numbers are widened and the lower product comes first; with
+// them the processor has an order of its own and takes denormals for zero, so those bits are a set of their own.
 #pragma once
 #include <immintrin.h>
 
+#include <cstdint>
 #include <cstring>
 
 namespace native {
@@ -32,6 +37,22 @@ inline V zero_where_below(V x, float bound, V y) {
 }
 inline __m256 low(V v) { return _mm512_castps512_ps256(v.x); }
 inline __m256 high(V v) { return _mm512_extractf32x8_ps(v.x, 1); }
+#if defined(__AVX512BF16__)
+inline V madd_pairs(V a, V b, V c) { return {_mm512_dpbf16_ps(c.x, (__m512bh)a.x, (__m512bh)b.x)}; }
+inline void store_halves(uint16_t* p, V v) { _mm256_storeu_si256((__m256i*)p, (__m256i)_mm512_cvtneps_pbh(v.x)); }
+#else
+inline V lower_half(V a) { return {_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_castps_si512(a.x), 16))}; }
+inline V upper_half(V a) {
+    return {_mm512_castsi512_ps(_mm512_and_si512(_mm512_castps_si512(a.x), _mm512_set1_epi32((int)0xffff0000u)))};
+}
+inline V madd_pairs(V a, V b, V c) { return madd(upper_half(a), upper_half(b), madd(lower_half(a), lower_half(b), c)); }
+inline void store_halves(uint16_t* p, V v) {
+    const __m512i bits = _mm512_castps_si512(v.x), odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
+    __m512i up = _mm512_srli_epi32(_mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff))), 16);
+    up = _mm512_mask_mov_epi32(up, _mm512_cmp_ps_mask(v.x, v.x, _CMP_UNORD_Q), _mm512_set1_epi32(0x7fc0));
+    _mm256_storeu_si256((__m256i*)p, _mm512_cvtepi32_epi16(up));
+}
+#endif
 
 #elif defined(__AVX2__) && defined(__FMA__)
 
@@ -59,6 +80,21 @@ inline __m256 kept8(__m256 x, float bound, __m256 y) {
 inline V zero_where_below(V x, float bound, V y) { return {kept8(x.a, bound, y.a), kept8(x.b, bound, y.b)}; }
 inline __m256 low(V v) { return v.a; }
 inline __m256 high(V v) { return v.b; }
+inline __m256 lower_half8(__m256 a) { return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(a), 16)); }
+inline __m256 upper_half8(__m256 a) { return _mm256_and_ps(a, _mm256_castsi256_ps(_mm256_set1_epi32((int)0xffff0000u))); }
+inline V lower_half(V x) { return {lower_half8(x.a), lower_half8(x.b)}; }
+inline V upper_half(V x) { return {upper_half8(x.a), upper_half8(x.b)}; }
+inline V madd_pairs(V a, V b, V c) { return madd(upper_half(a), upper_half(b), madd(lower_half(a), lower_half(b), c)); }
+inline __m256i rounded8(__m256 v) {
+    const __m256i bits = _mm256_castps_si256(v), odd = _mm256_and_si256(_mm256_srli_epi32(bits, 16), _mm256_set1_epi32(1));
+    const __m256i up = _mm256_srli_epi32(_mm256_add_epi32(bits, _mm256_add_epi32(odd, _mm256_set1_epi32(0x7fff))), 16);
+    const __m256i nan = _mm256_castps_si256(_mm256_cmp_ps(v, v, _CMP_UNORD_Q));
+    return _mm256_blendv_epi8(up, _mm256_set1_epi32(0x7fc0), nan);
+}
+inline void store_halves(uint16_t* p, V v) {
+    const __m256i mixed = _mm256_packus_epi32(rounded8(v.a), rounded8(v.b));
+    _mm256_storeu_si256((__m256i*)p, _mm256_permute4x64_epi64(mixed, 0xd8));
+}
 
 #else
 #error "needs AVX-512 or AVX2 with FMA"
@@ -123,7 +159,5 @@ inline float exp(float x) {
     store(lanes, exp(all(x)));
     return lanes[0];
 }
-
-inline int rounded_up(int n) { return (n + LANES - 1) / LANES * LANES; }
 
 }  // namespace native

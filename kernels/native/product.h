@@ -1,6 +1,10 @@
 // One product for linear layers, scores and mixed values: each element is one chain of fused products over the depth, ascending,
 // whatever tile, strip or thread it falls into. So a row's bits cannot depend on how many rows there are.
+//
+// Both sides are made of 32-bit words, passed around as floats and never computed with: a word is a float32 number, or two bf16
+// numbers that stand next to each other along the depth.
 #pragma once
+#include <algorithm>
 #include <array>
 #include <utility>
 
@@ -8,78 +12,116 @@
 
 namespace native {
 
-#if defined(__AVX512F__)
-constexpr int STRIP = 12;  // rows of a full tile: 12 × 2 sums and 2 columns of the right side fill 26 of 32 registers
-constexpr int panels_of(int rows) { return rows > 6 ? 2 : 4; }
-#else
-constexpr int STRIP = 6;  // 6 × 1 sums of two registers each, of 16 registers
-constexpr int panels_of(int rows) { return rows > 3 ? 1 : 2; }
-#endif
+inline int rounded_up(int n) { return (n + LANES - 1) / LANES * LANES; }
 
-// The right side, cut into panels of 16 columns: element (k, 16 p + lane) lies at `at[k * row + p * panel + lane]`.
-struct Right {
-    const float* at;
-    long row, panel;
-    int panels;
+struct Single {
+    static constexpr int PER = 1;  // numbers a word
+    static V madd(V left, V right, V sum) { return native::madd(left, right, sum); }
+    static void put(float* words, V numbers) { store(words, numbers); }  // sixteen numbers, PER a word
 };
 
-template <int R, int P>
-void tile(const float* a, long a_row, const float* b, long b_row, long b_panel, int depth, float* c, long c_row, bool add) {
+struct Pair {
+    static constexpr int PER = 2;
+    static V madd(V left, V right, V sum) { return madd_pairs(left, right, sum); }
+    static void put(float* words, V numbers) { store_halves((uint16_t*)words, numbers); }
+};
+
+template <class E>
+constexpr int words(int numbers) { return (numbers + E::PER - 1) / E::PER; }
+template <class E>
+constexpr int left_row(int numbers) { return (numbers + LANES - 1) / LANES * LANES / E::PER; }  // words of a row that `put_row` fills
+
+// A row of a left side from `count` floats, filled up with zeros to whole lanes.
+template <class E>
+void put_row(const float* x, int count, float* row) {
+    for (int i = 0; i < count; i += LANES) E::put(row + i / E::PER, load_part(x + i, count - i));
+}
+
+#if defined(__AVX512F__)
+constexpr int STRIP = 12, FEW = 6, PANELS = 2;  // up to STRIP rows × PANELS sums, and twice the panels for FEW rows: 24 of 32 registers
+#else
+constexpr int STRIP = 6, FEW = 3, PANELS = 1;  // a sum is two registers, of 16
+#endif
+
+// The right side, cut into panels of 16 columns: word (k, 16 p + lane) lies at `panel(p)[k * row + lane]`.
+struct Right {
+    const float* at;
+    long row, step;
+    int panels;
+    const float* const* list = nullptr;  // where panels do not lie at equal distances
+    const float* panel(int p) const { return list ? list[p] : at + p * step; }
+};
+
+template <class E, int R, int P>
+void tile(const float* a, long a_row, const float* const* b, long b_row, int depth, float* c, long c_row, bool add) {
     V sums[R][P];
 #pragma GCC unroll 12
     for (int r = 0; r < R; r++)
+#pragma GCC unroll 4
         for (int p = 0; p < P; p++) sums[r][p] = add ? load(c + r * c_row + p * LANES) : all(0.0f);
+    const float* at[P];
+    for (int p = 0; p < P; p++) at[p] = b[p];
     for (int k = 0; k < depth; k++) {
         V right[P];
-        for (int p = 0; p < P; p++) right[p] = load(b + k * b_row + p * b_panel);
+#pragma GCC unroll 4
+        for (int p = 0; p < P; p++) right[p] = load(at[p] + k * b_row);
 #pragma GCC unroll 12
         for (int r = 0; r < R; r++) {
-            V left = all(a[r * a_row + k]);
-            for (int p = 0; p < P; p++) sums[r][p] = madd(left, right[p], sums[r][p]);
+            const V left = all(a[r * a_row + k]);
+#pragma GCC unroll 4
+            for (int p = 0; p < P; p++) sums[r][p] = E::madd(left, right[p], sums[r][p]);
         }
     }
 #pragma GCC unroll 12
     for (int r = 0; r < R; r++)
+#pragma GCC unroll 4
         for (int p = 0; p < P; p++) store(c + r * c_row + p * LANES, sums[r][p]);
 }
 
-using Tile = void (*)(const float*, long, const float*, long, long, int, float*, long, bool);
+using Tile = void (*)(const float*, long, const float* const*, long, int, float*, long, bool);
 
-template <int... R>
-constexpr std::array<Tile, STRIP + 1> wide_tiles(std::integer_sequence<int, R...>) {
-    return {nullptr, tile<R + 1, panels_of(R + 1)>...};
+template <class E, int P, int... R>
+constexpr std::array<Tile, sizeof...(R) + 1> tiles(std::integer_sequence<int, R...>) {
+    return {nullptr, tile<E, R + 1, P>...};
 }
-template <int... R>
-constexpr std::array<Tile, STRIP + 1> narrow_tiles(std::integer_sequence<int, R...>) {
-    return {nullptr, tile<R + 1, 1>...};
-}
-constexpr auto WIDE = wide_tiles(std::make_integer_sequence<int, STRIP>{});
-constexpr auto NARROW = narrow_tiles(std::make_integer_sequence<int, STRIP>{});
 
-// Rows `first` to `last` in strips of `height`: a few panels of the right side stay in the nearest cache while all strips pass.
-inline void sweep(const float* a, long a_row, int first, int last, int height, Right b, int depth, float* c, long c_row, bool add) {
-    const int group = panels_of(height);
+template <class E>
+Tile tile_of(int rows, int panels) {
+    static constexpr auto NARROW = tiles<E, 1>(std::make_integer_sequence<int, STRIP>{});
+    static constexpr auto USUAL = tiles<E, PANELS>(std::make_integer_sequence<int, STRIP>{});
+    static constexpr auto WIDE = tiles<E, 2 * PANELS>(std::make_integer_sequence<int, FEW>{});
+    return panels == 1 ? NARROW[rows] : (panels == PANELS ? USUAL[rows] : WIDE[rows]);
+}
+
+// c (+)= a · b for `rows` rows and `depth` words; every row of c must hold whole panels. Rows are cut into strips of nearly equal
+// height: a few panels of the right side stay in the nearest cache while all strips pass.
+template <class E>
+void multiply(const float* a, long a_row, int rows, const Right& b, int depth, float* c, long c_row, bool add) {
+    const int strips = (rows + STRIP - 1) / STRIP, low = rows / strips, taller = rows % strips;
+    const int group = low + (taller > 0) > FEW ? PANELS : 2 * PANELS;
     for (int p = 0; p < b.panels;) {
-        const bool wide = p + group <= b.panels;
-        const Tile run = wide ? WIDE[height] : NARROW[height];
-        for (int r = first; r < last; r += height)
-            run(a + r * a_row, a_row, b.at + p * b.panel, b.row, b.panel, depth, c + r * c_row + p * LANES, c_row, add);
-        p += wide ? group : 1;
+        const int left = b.panels - p, wide = left >= group ? group : (left >= PANELS ? PANELS : 1);
+        const float* at[2 * PANELS];
+        for (int i = 0; i < wide; i++) at[i] = b.panel(p + i);
+        for (int strip = 0, r = 0; strip < strips; strip++) {
+            const int height = low + (strip < taller);
+            tile_of<E>(height, wide)(a + r * a_row, a_row, at, b.row, depth, c + r * c_row + p * LANES, c_row, add);
+            r += height;
+        }
+        p += wide;
     }
 }
 
-// c (+)= a · b for `rows` rows; every row of c must hold whole panels.
-inline void multiply(const float* a, long a_row, int rows, Right b, int depth, float* c, long c_row, bool add) {
-    const int rest = rows % STRIP;
-    if (rows > rest) sweep(a, a_row, 0, rows - rest, STRIP, b, depth, c, c_row, add);
-    if (rest) sweep(a, a_row, rows - rest, rows, rest, b, depth, c, c_row, add);
-}
-
-// A weight packed as [panels][depth][16], the columns past the last filled with zeros.
+// A weight packed as [panels][words of the depth][16], the columns past the last filled with zeros.
 struct Weight {
     const float* packed;
     int depth, columns;
-    Right right() const { return {packed, LANES, (long)depth * LANES, rounded_up(columns) / LANES}; }
+    int panels() const { return rounded_up(columns) / LANES; }
+    template <class E>
+    Right right(int first, int count) const {
+        const long step = (long)words<E>(depth) * LANES;
+        return {packed + first * step, LANES, step, count};
+    }
 };
 
 }  // namespace native

@@ -19,12 +19,12 @@ inline void rms_norm_row(const float* x, const float* weight, float eps, int wid
         store_part(out + i, load_part(x + i, width - i) / root * load_part(weight + i, width - i), width - i);
 }
 
-// silu(gate) · up with silu(g) = g / (1 + exp(-g)); `out` may be `gate`.
+// silu(gate) · up with silu(g) = g / (1 + exp(-g)).
+inline V silu_mul(V gate, V up) { return gate / (all(1.0f) + exp(all(0.0f) - gate)) * up; }
+
 inline void silu_mul_row(const float* gate, const float* up, int width, float* out) {
-    for (int i = 0; i < width; i += LANES) {
-        V g = load_part(gate + i, width - i);
-        store_part(out + i, g / (all(1.0f) + exp(all(0.0f) - g)) * load_part(up + i, width - i), width - i);
-    }
+    for (int i = 0; i < width; i += LANES)
+        store_part(out + i, silu_mul(load_part(gate + i, width - i), load_part(up + i, width - i)), width - i);
 }
 
 inline void add_row(float* x, const float* y, int width) {

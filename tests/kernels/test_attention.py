@@ -29,13 +29,14 @@ def products(geometry: Geometry) -> list[TileProduct]:
 class Case:
     """One sequence of LENGTH tokens, its pool filled with NaN but for what has been written."""
 
-    def __init__(self, geometry: Geometry, seed: int = 0) -> None:
+    def __init__(self, geometry: Geometry, seed: int = 0, dtype: torch.dtype = torch.float32) -> None:
         self.geometry, generator = geometry, torch.Generator().manual_seed(seed)
         self.q = torch.randn(LENGTH, geometry.heads, geometry.head_dim, generator=generator)
         self.k, self.v = (torch.randn(LENGTH, geometry.kv_heads, geometry.head_dim, generator=generator) for _ in range(2))
         count = -(-LENGTH // geometry.block_size)
         self.blocks = torch.randperm(count + 3, generator=generator)[:count].tolist()
-        self.pools = [torch.full((count + 3, geometry.kv_heads, geometry.block_size, geometry.head_dim), math.nan) for _ in "kv"]
+        shape = (count + 3, geometry.kv_heads, geometry.block_size, geometry.head_dim)
+        self.pools = [torch.full(shape, math.nan, dtype=dtype) for _ in "kv"]
 
     def attend(self, start: int, end: int, product: TileProduct, gone: int = 0) -> Tensor:
         """Write and attend; `blocks` begin with block number `gone`."""
@@ -83,6 +84,15 @@ def test_every_cut_gives_the_same_bits(geometry: Geometry, which: int, cuts: tup
     case, edges = Case(geometry), (0, *cuts, LENGTH)
     pieces = [case.attend(start, end, product) for start, end in itertools.pairwise(edges)]
     assert torch.equal(torch.cat(pieces), whole)
+
+
+@pytest.mark.parametrize("geometry", GEOMETRIES)
+def test_in_bf16_attention_is_near_the_formula_and_the_same_in_every_cut(geometry: Geometry) -> None:
+    product = products(geometry)[0]
+    whole, case = Case(geometry, dtype=torch.bfloat16).attend(0, LENGTH, product), Case(geometry, dtype=torch.bfloat16)
+    assert 1e-4 < (whole - case.exact()).abs().max() < 2e-2
+    cuts = (0, 1, 2, 64, 77, 130, LENGTH)
+    assert torch.equal(torch.cat([case.attend(start, end, product) for start, end in itertools.pairwise(cuts)]), whole)
 
 
 @pytest.mark.parametrize("geometry", [g for g in GEOMETRIES if g.window])

@@ -1,0 +1,148 @@
+// The threads of the process, and how they share the work of one call. A worker that has done its part looks for the next call for
+// some microseconds, because the layers of a step follow each other closely, and sleeps after that: waking it costs some 45 µs.
+#pragma once
+#include <immintrin.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <cstdlib>
+#include <mutex>
+#include <new>
+#include <system_error>
+#include <thread>
+
+namespace native {
+
+constexpr uint64_t SEARCH = 150'000, PATIENCE = 20'000;  // ticks of the time-stamp counter: some 50 µs and 7 µs
+
+// Memory of a thread that lives as long as it does: aligned to a cache line, never smaller than asked for before.
+class Buffer {
+  public:
+    Buffer() = default;
+    Buffer(const Buffer&) = delete;
+    ~Buffer() { std::free(at_); }
+    float* floats(size_t count) {
+        if (count > held_) {
+            std::free(at_);
+            held_ = (count + 15) / 16 * 16;
+            at_ = static_cast<float*>(std::aligned_alloc(64, held_ * sizeof(float)));
+            if (!at_) held_ = 0, throw std::bad_alloc();
+        }
+        return at_;
+    }
+
+  private:
+    float* at_ = nullptr;
+    size_t held_ = 0;
+};
+
+// Until `done()`: first in a tight loop, then giving way to whoever wants the core.
+template <class F>
+void wait_until(F done) {
+    for (const uint64_t start = __rdtsc(); !done();) {
+        if (__rdtsc() - start < PATIENCE) _mm_pause();
+        else std::this_thread::yield();
+    }
+}
+
+struct Call {  // what the members of one call have in common
+    int size;
+    alignas(64) std::atomic<int64_t> ticket{0};
+    alignas(64) std::atomic<int64_t> arrived{0};
+};
+
+// One thread's part in a call. All members go through the same sequence of `share`.
+class Member {
+  public:
+    explicit Member(Call& call) : call_(call) {}
+    int size() const { return call_.size; }
+
+    // `work(task)` for every task, by whichever member comes first; returns when all are done.
+    template <class F>
+    void share(int64_t tasks, F work) {
+        for (int64_t task; (task = call_.ticket.fetch_add(1, std::memory_order_relaxed) - drawn_) < tasks;) work(task);
+        drawn_ += tasks + call_.size;  // every member has drawn one ticket too many
+        met_ += call_.size;
+        call_.arrived.fetch_add(1, std::memory_order_acq_rel);
+        wait_until([&] { return call_.arrived.load(std::memory_order_acquire) >= met_; });
+    }
+
+  private:
+    Call& call_;
+    int64_t drawn_ = 0, met_ = 0;
+};
+
+class Threads {
+  public:
+    // `work(member)` on `workers` threads, this one among them; on this one alone while another call uses the others.
+    template <class F>
+    static void run(int workers, F work) {
+        Threads& threads = of_this_process();
+        std::unique_lock<std::mutex> lock(threads.busy_, std::defer_lock);
+        workers = workers > 1 && lock.try_lock() ? threads.started(workers) : 1;
+        Call call{workers};
+        const auto part = [&] {
+            Member member(call);
+            work(member);
+        };
+        if (workers > 1) threads.call(workers, [](void* context) { (*static_cast<decltype(&part)>(context))(); }, (void*)&part);
+        part();
+        if (workers > 1) wait_until([&] { return threads.finished_.load(std::memory_order_acquire) == workers - 1; });
+    }
+
+  private:
+    static Threads& of_this_process() {  // a child of fork has none of its parent's threads
+        static std::mutex door;
+        static Threads* threads = nullptr;
+        static pid_t owner = 0;
+        std::lock_guard<std::mutex> lock(door);
+        if (!threads || owner != getpid()) threads = new Threads, owner = getpid();
+        return *threads;
+    }
+
+    int started(int wanted) {
+        try {
+            for (; workers_ < wanted - 1; workers_++) std::thread([this, place = workers_ + 1] { serve(place); }).detach();
+        } catch (const std::system_error&) {  // the system gives no more threads
+        }
+        return std::min(wanted, workers_ + 1);
+    }
+
+    void call(int workers, void (*job)(void*), void* context) {
+        job_ = job, context_ = context;
+        finished_.store(0, std::memory_order_relaxed);
+        number_.store(((number_.load() >> 16) + 1) << 16 | (uint64_t)workers);
+        if (asleep_.load() > 0) {
+            std::lock_guard<std::mutex> lock(door_);
+            bell_.notify_all();
+        }
+    }
+
+    void serve(int place) {
+        for (uint64_t seen = 0;;) {
+            for (const uint64_t start = __rdtsc(); number_.load() == seen && __rdtsc() - start < SEARCH;) _mm_pause();
+            if (number_.load() == seen) {
+                std::unique_lock<std::mutex> lock(door_);
+                asleep_++;
+                bell_.wait(lock, [&] { return number_.load() != seen; });
+                asleep_--;
+            }
+            seen = number_.load();
+            if (place >= (int)(seen & 0xffff)) continue;
+            job_(context_);
+            finished_.fetch_add(1, std::memory_order_acq_rel);
+        }
+    }
+
+    std::mutex busy_, door_;
+    std::condition_variable bell_;
+    std::atomic<uint64_t> number_{0};  // of the call, and how many threads it wants: one word, so that both change together
+    std::atomic<int> asleep_{0}, finished_{0};
+    void (*job_)(void*) = nullptr;
+    void* context_ = nullptr;
+    int workers_ = 0;
+};
+
+}  // namespace native
