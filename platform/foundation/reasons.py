@@ -151,7 +151,8 @@ class Reason(StrEnum):
     ORDER_CANCELLED = "order.cancelled", "A person cancelled the order; the order says why."
     IDENTITY_MISMATCH = (
         "identity.mismatch",
-        "This record number is known with another name, birth date or sex. A person must settle who this is before scoring.",
+        "This record number is known with another name, birth date or sex. Nothing is scored, and this version has no page to"
+        " settle who this is: cancel the order and place it again with the right details.",
     )
     STAT_REASON_MISSING = "stat.reason-missing", "STAT was asked for without a reason. It runs as STAT; ask for the reason."
     RESULT_ITEM_FAILED = "result.item-failed", "At least one item could not be scored; its row says why."

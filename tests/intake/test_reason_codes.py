@@ -25,3 +25,8 @@ def test_a_retired_code_is_never_used_again():
 
 def test_words_are_filled_in_and_braces_of_a_file_stay_text():
     assert Reason.VCF_UNKNOWN_CONTIG.say(contig="{x}", reference="r") == "Contig “{x}” is not in the reference r."
+
+
+def test_an_identity_in_question_is_told_with_what_this_version_can_do_about_it():
+    words = Reason.IDENTITY_MISMATCH.words
+    assert "cancel the order and place it again" in words and "must settle" not in reasons.page()
