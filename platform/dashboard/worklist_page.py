@@ -18,8 +18,15 @@ EMPTY = {
     "running": "Nothing is being scored at this moment.",
     "review": "Nothing is waiting for a reviewer.",
     "late": "Nothing is late.",
+    "unsigned": "No scored order is past the time its report was due.",
     "attention": "Nothing needs a person's attention.",
     "done": "No order has been closed yet.",
+}
+# What a filter lists, where its name alone leaves a doubt.
+ABOUT = {
+    "late": "Late: not scored, and past the time that results or report were due.",
+    "unsigned": "Report overdue: scored, but unsigned past the time its report was due. Review and release are not built in this"
+    " version, so every scored order comes here in the end.",
 }
 HOT = frozenset({"late", "attention"})  # chips whose count is red when it is not zero
 
@@ -44,6 +51,11 @@ class Page:
     rows: list[Row]
     worklist: Worklist
     empty: str
+
+    @property
+    def about(self) -> str:
+        """What the chosen filter lists; empty where its name says it."""
+        return ABOUT.get(self.worklist.chip, "")
 
     @property
     def stat_matching(self) -> int:

@@ -113,6 +113,7 @@ LABELS = {
     "running": "Running",
     "review": "Awaiting review",
     "late": "Late",
+    "unsigned": "Report overdue",
     "attention": "Needs attention",
     "done": "Closed",
 }
@@ -190,12 +191,13 @@ def _search(rows: QuerySet[Order], text: str) -> QuerySet[Order]:
 
 def _condition(chip: str, actor: Actor) -> Q:
     """What an open order has to be for a chip."""
-    late = Q(report_due__lt=clock.now()) | Q(scored_at=None, result_due__lt=clock.now())
+    now = clock.now()
     conditions = {
         "mine": Q(assignee_id=actor.id) | Q(placed_by_id=actor.id),
         "running": Q(state="in_analysis"),
         "review": Q(state__in=["awaiting_review", "awaiting_second_review"]),
-        "late": late,
+        "late": Q(scored_at=None) & (Q(result_due__lt=now) | Q(report_due__lt=now)),  # the laboratory can still hurry
+        "unsigned": Q(scored_at__isnull=False, report_due__lt=now),  # done, but nobody has put a name to it
         "attention": ~Q(attention=""),
         "done": Q(pk__in=[]),
     }

@@ -76,6 +76,17 @@ def test_a_chip_lists_what_it_counts(ward, chip, change):
     assert count == (2 if chip == "open" else 1)
 
 
+def test_late_is_what_is_not_scored_and_a_scored_order_past_its_report_stands_apart(ward):
+    slow, unsigned = ward.order(), ward.scored()
+    past = clock.now() - timedelta(minutes=1)
+    Order.objects.filter(pk=slow.pk).update(result_due=past)
+    Order.objects.filter(pk=unsigned.pk).update(result_due=past, report_due=past)
+    late, overdue = (read(ward.analyst(), "worklist", chip=chip) for chip in ("late", "unsigned"))
+    assert accessions(late) == [slow.accession] and "Late<b>1</b>" in late and "not scored, and past" in late
+    assert accessions(overdue) == [unsigned.accession] and "Report overdue<b>1</b>" in overdue
+    assert "report was due" in overdue and "unsigned past the time its report was due" in overdue
+
+
 @pytest.mark.parametrize("text", ["77-4711", "mueller", "A{accession}"])
 def test_search_finds_an_order_by_number_name_and_accession(ward, text):
     order = ward.order(patient=patient(mrn="77-4711", family_name="Mueller", given_name="Ann"))

@@ -40,6 +40,14 @@ def due_moment(context: template.Context, value: datetime) -> SafeString | str:
 
 
 @register.simple_tag
+def due_words(order: Order, what: str = "") -> str:
+    """What stands before a due time: "due", "results due", "report due", and "report was due" once it is past."""
+    if order.scored_at is None:
+        return f"{what} due".strip()
+    return "report was due" if order.report_due is not None and order.report_due < clock.now() else "report due"
+
+
+@register.simple_tag
 def timer(order: Order) -> SafeString | str:
     """Time left in words; the browser keeps it going and speaks only at thresholds."""
     due = stages.due(order)
