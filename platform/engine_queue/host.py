@@ -17,6 +17,8 @@ from engine import EngineConfig, EngineError, EngineLoop, RequestRefused, RowFai
 from engine_queue import sequences
 from engine_queue.errors import WorkerRefused
 from engine_queue.work import ItemScore, Work, WorkItem
+from registry import pins
+from registry.pins import PinRefused
 
 log = structlog.get_logger(__name__)
 
@@ -99,10 +101,12 @@ class Host:
     def load(self, deployment: str, folder: Path, pin: Mapping[str, Any]) -> Bits:
         """Start an engine; what it computes here. Raises `WorkerRefused`, with one clear line."""
         try:
+            pins.require(pin)  # again: a row may be older than its bounds
             config = EngineConfig(**pin)
             loaded = engine.load(folder, config=config)
-        except (EngineError, TypeError, OSError) as error:
-            raise WorkerRefused(f"deployment {deployment} cannot be loaded: {error}") from error
+        except (EngineError, PinRefused, TypeError, OSError, MemoryError, RuntimeError) as error:  # torch: memory that is not there
+            said = next(iter(str(error).splitlines()), type(error).__name__)
+            raise WorkerRefused(f"deployment {deployment} cannot be loaded: {said}") from error
         loop = EngineLoop(loaded)
         loop.start()
         self._loops[deployment] = loop

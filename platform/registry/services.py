@@ -9,6 +9,7 @@ from django.conf import settings
 
 from accounts.models import Organisation
 from foundation import clock
+from registry import pins
 from registry.models import Deployment, IntendedUse, ModelVersion, Reference, TestDefinition, TestVersion
 
 
@@ -29,7 +30,8 @@ def register_model(*, name: str, version: str, folder: str) -> ModelVersion:
 
 
 def register_deployment(*, name: str, model_version: ModelVersion, precision: str, pin: Mapping[str, Any]) -> Deployment:
-    """A model version with the engine settings that decide its bits."""
+    """A model version with the engine settings that decide its bits. Raises `PinRefused` for sizes beyond any machine."""
+    pins.require(pin)
     made, _ = Deployment.objects.get_or_create(
         name=name, defaults={"model_version": model_version, "precision": precision, "pin": dict(pin), "created_at": clock.now()}
     )

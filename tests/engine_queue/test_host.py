@@ -13,6 +13,9 @@ from engine_queue.errors import ReferenceUnusable, WorkerRefused
 from engine_queue.host import Flight, Host
 from engine_queue.sequences import Sequences
 from engine_queue.work import Claimed, Work, WorkItem
+from registry import pins
+from registry.models import ModelVersion
+from registry.services import register_deployment
 from tests.engine_queue.workers import DEPLOYMENT
 from tests.factories import BASES
 from tests.services import ROOT
@@ -127,6 +130,25 @@ def test_what_cannot_be_loaded_is_refused_in_one_line(folder: str, pin: dict[str
     with pytest.raises(WorkerRefused, match=r"^deployment d cannot be loaded: ") as refused:
         Host().load("d", ROOT / "models" / folder, pin)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("pin", [{"blocks": 2**20 + 1}, {"blocks": 10**12}, {"slots": 4097}])
+def test_a_size_beyond_any_machine_is_refused_where_it_is_pinned_and_where_it_lies_stored(pin: dict[str, int]) -> None:
+    ((name, size),) = pin.items()
+    words = f"{name} must be between 1 and {pins.MOST[name]:,}, not {size:,}"
+    with pytest.raises(pins.PinRefused, match=f"^{words}$"):
+        register_deployment(name="d", model_version=ModelVersion(), precision="fp32", pin=pin)
+    with pytest.raises(WorkerRefused, match=f"^deployment d cannot be loaded: {words}$"):
+        Host().load("d", MODEL, pin)
+
+
+def test_memory_that_is_not_there_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
+    def load(*args: object, **kwargs: object) -> engine.Engine:
+        raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes.\nframe 0: …")
+
+    monkeypatch.setattr(engine, "load", load)
+    with pytest.raises(WorkerRefused, match=r"^deployment d cannot be loaded: DefaultCPUAllocator: can't allocate .* 9 bytes\.$"):
+        Host().load("d", MODEL, {})
 
 
 def test_reason_codes_of_the_engine_have_words() -> None:
