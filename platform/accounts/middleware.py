@@ -1,9 +1,11 @@
-"""Puts the acting person on every request."""
+"""Who may come in at all, and who is acting."""
 
 from collections.abc import Awaitable, Callable
-from typing import cast
+from typing import Any, cast
 
+from django.contrib.auth.middleware import LoginRequiredMiddleware
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.utils.functional import SimpleLazyObject
 
 from accounts.models import User
@@ -16,6 +18,22 @@ class ActorRequest(HttpRequest):
 
     actor: Actor
     user: User
+
+
+class LoginRequired(LoginRequiredMiddleware):
+    """Sends nobody away from a page that is for everybody, and does not ask who he is: that is a look into the database."""
+
+    def process_view(
+        self,
+        request: HttpRequest,
+        view_func: Callable[..., HttpResponseBase],
+        view_args: tuple[Any, ...],
+        view_kwargs: dict[str, Any],
+    ) -> HttpResponseBase | None:
+        """Django's own asks first."""
+        if not getattr(view_func, "login_required", True):
+            return None
+        return super().process_view(request, view_func, view_args, view_kwargs)
 
 
 class ActorMiddleware:

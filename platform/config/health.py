@@ -1,4 +1,7 @@
-"""Liveness and readiness, for supervisors and load balancers. They say nothing about patients."""
+"""Liveness and readiness, for supervisors and load balancers. They say nothing about patients.
+
+Neither asks who is asking: a browser's session would have to be looked up in the database that is being judged.
+"""
 
 from typing import Any, cast
 
@@ -8,9 +11,11 @@ from django.conf import settings
 from django.contrib.auth.decorators import login_not_required
 from django.db import DatabaseError, connection
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from redis.backoff import NoBackoff
 from redis.exceptions import RedisError
+from redis.retry import Retry
 
-PATIENCE_S = 2  # who asks whether we are ready asks again soon; a page may wait longer
+PATIENCE_S = 0.5  # with each of the two: who asks whether we are ready asks again soon; a page may wait longer
 
 
 @login_not_required
@@ -42,7 +47,8 @@ def _database() -> bool:
 
 
 def _broker() -> bool:
-    client = redis.Redis.from_url(settings.REDIS_URL, socket_timeout=PATIENCE_S, socket_connect_timeout=PATIENCE_S)
+    patience = {"socket_timeout": PATIENCE_S, "socket_connect_timeout": PATIENCE_S}
+    client = redis.Redis.from_url(settings.REDIS_URL, retry=Retry(NoBackoff(), 0), **patience)
     try:
         return bool(client.ping())
     except RedisError:

@@ -37,8 +37,11 @@ class Web:
         return self.ask(path, self.cookie)
 
     def ready(self) -> int:
-        """As a load balancer asks, who has no session; a page waits ten seconds for a connection."""
-        return self.ask("/health/ready", {}, timeout=8)
+        return self.health("ready", {})
+
+    def health(self, what: str, headers: dict[str, str]) -> int:
+        """With less time than the ten seconds that a page waits for a connection."""
+        return self.ask(f"/health/{what}", headers, timeout=8)
 
     def ask(self, path: str, headers: dict[str, str], *, timeout: float = 30) -> int:
         connection = http.client.HTTPConnection(LOCALHOST, self.port, timeout=timeout)
@@ -118,7 +121,8 @@ def test_readiness_does_not_wait_as_long_as_a_page_for_a_connection(web: Web, cl
         with psycopg.connect(clone_db, autocommit=True) as looker:
             waiting = "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
             wait_until(lambda: looker.execute(waiting).fetchone() == (POOL,), 30)
-        assert web.ready() == 503
+        assert {web.health("ready", headers) for headers in ({}, web.cookie)} == {503}
+        assert web.health("live", web.cookie) == 200
         blocker.rollback()
         assert {page.result() for page in held} == {200}
     assert web.ready() == 200
