@@ -13,6 +13,9 @@ def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.dev")
     from django.core.management import execute_from_command_line
 
+    from config import log_lines
+
+    log_lines.guard()
     execute_from_command_line(sys.argv)
 
 

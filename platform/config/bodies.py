@@ -1,9 +1,14 @@
-"""How much a request may send. Decided before a byte is kept: Django writes a whole body to disk before it looks who sends it."""
+"""How much a request may send, and a person at once. Decided before a byte is kept.
+
+Django writes a whole body to disk before it looks who sends it.
+"""
 
 import asyncio
 import functools
+from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, cast
+from uuid import UUID
 
 from channels.db import database_sync_to_async
 from django.conf import settings
@@ -24,24 +29,40 @@ Application = Callable[[Scope, Receive, Send], Coroutine[Any, Any, None]]
 SMALL = 1024 * 1024  # bytes: every form without a file
 LINGER_S = 3.0  # how long a refused sender is still listened to: a socket closed at once takes the answer with it
 UPLOADS = ("order-new", "order-input")  # the addresses that take a file
+AT_ONCE = 2  # files that one person may be sending to this process; each may take UPLOAD_LIMIT of its disk
 
 
 class LimitedBody:
-    """Refuses what is too large: by what is announced, and by what comes when nothing true was announced."""
+    """Refuses a person's third file, and what is too large: as announced, and as it comes when nothing true was announced."""
 
     def __init__(self, application: Application) -> None:
         self.application = application
+        self.sending: Counter[UUID] = Counter()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         announced = _announced(scope)
-        limit = SMALL if announced is not None and announced <= SMALL else await _limit(scope)
+        sender = None if announced is not None and announced <= SMALL else await _sender(scope)
+        limit = (
+            SMALL if sender is None else settings.UPLOAD_LIMIT + settings.DATA_UPLOAD_MAX_MEMORY_SIZE + SMALL
+        )  # file, text, rest
         if announced is not None and announced > limit:
-            await _refuse(scope, receive, send)
-            return
+            await _refuse(413, scope, receive, send)
+        elif sender is None:
+            await self._take(limit, scope, receive, send)
+        elif self.sending[sender] >= AT_ONCE:
+            await _refuse(429, scope, receive, send)
+        else:
+            self.sending[sender] += 1
+            try:
+                await self._take(limit, scope, receive, send)
+            finally:
+                self.sending -= Counter([sender])  # keeps nobody who sends nothing
+
+    async def _take(self, limit: int, scope: Scope, receive: Receive, send: Send) -> None:
         counted = _Counted(receive, limit)
         await self.application(scope, counted, send)
         if counted.exceeded:
-            await _refuse(scope, receive, send)
+            await _refuse(413, scope, receive, send)
 
 
 class _Counted:
@@ -59,10 +80,9 @@ class _Counted:
         return {"type": "http.disconnect"} if self.exceeded else message
 
 
-async def _limit(scope: Scope) -> int:
-    if _path(scope) in _upload_paths() and await _signed_in(_session_key(scope)):
-        return settings.UPLOAD_LIMIT + settings.DATA_UPLOAD_MAX_MEMORY_SIZE + SMALL  # file, pasted text, the rest
-    return SMALL
+async def _sender(scope: Scope) -> UUID | None:
+    """Who may send a file here; None where nobody may, or nobody is logged in."""
+    return await _signed_in(_session_key(scope)) if _path(scope) in _upload_paths() else None
 
 
 def _announced(scope: Scope) -> int | None:
@@ -85,34 +105,38 @@ def _session_key(scope: Scope) -> str | None:
 
 
 @database_sync_to_async  # type: ignore[untyped-decorator]  # channels carries no types
-def _signed_in(session_key: str | None) -> bool:
-    """Whether the session is somebody's: anybody can send a cookie."""
+def _signed_in(session_key: str | None) -> UUID | None:
+    """Whose session it is: anybody can send a cookie."""
     request = HttpRequest()
     request.session = SessionStore(session_key)
-    return get_user(request).is_authenticated
+    user = get_user(request)
+    return user.pk if user.is_authenticated else None
 
 
-async def _refuse(scope: Scope, receive: Receive, send: Send) -> None:
-    page = _words(scope).encode()
+async def _refuse(status: int, scope: Scope, receive: Receive, send: Send) -> None:
+    page = _words(status, scope).encode()
     headers = [
         (b"content-type", b"text/html; charset=utf-8"),
         (b"content-length", str(len(page)).encode()),
         (b"cache-control", b"no-store"),
         (b"connection", b"close"),
     ]
-    await send({"type": "http.response.start", "status": 413, "headers": headers})
+    await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": page, "more_body": True})
     await _linger(receive)
     await send({"type": "http.response.body"})
 
 
-def _words(scope: Scope) -> str:
+def _words(status: int, scope: Scope) -> str:
     """A page; for the upload script the panel it replaces."""
     limit = f"{settings.UPLOAD_LIMIT // 1_000_000} MB"
     if any(name == b"hx-request" for name, _ in scope["headers"]):
-        said = f"This is too much at once: only somebody who is logged in may send a file, of up to {limit}."
-        return render_to_string("dashboard/parts/verdict.html", {"input_errors": [said]})
-    return render_to_string("413.html", {**context.plain(), "limit": limit})
+        said = {
+            413: f"This is too much at once: only somebody who is logged in may send a file, of up to {limit}.",
+            429: f"You are sending {AT_ONCE} files already. Wait until one of them has arrived, then check this one.",
+        }
+        return render_to_string("dashboard/parts/verdict.html", {"input_errors": [said[status]]})
+    return render_to_string(f"{status}.html", {**context.plain(), "limit": limit, "at_once": AT_ONCE})
 
 
 async def _linger(receive: Receive) -> None:

@@ -6,6 +6,8 @@ searches stand in addresses.
 
 import logging
 import re
+import sys
+import threading
 import traceback
 from collections.abc import MutableMapping
 from types import TracebackType
@@ -62,6 +64,17 @@ def event_without_values(logger: Any, method: str, event: MutableMapping[str, An
 def traceback_of(exc_info: ExcInfo) -> str:
     """As Python prints it, causes first; errors of the database in the words of `said`."""
     return _chain(exc_info[1], frozenset()).rstrip("\n") if exc_info[1] is not None else ""
+
+
+def guard() -> None:
+    """What nobody catches ends a command or a thread on the terminal or in a log file: it is written without values too."""
+    sys.excepthook = lambda kind, error, trace: _last_words(error)
+    threading.excepthook = lambda ended: _last_words(ended.exc_value)
+
+
+def _last_words(error: BaseException | None) -> None:
+    if error is not None and not isinstance(error, SystemExit):  # a thread may end itself with one
+        sys.stderr.write(traceback_of((type(error), error, error.__traceback__)) + "\n")
 
 
 def said(error: BaseException) -> str:

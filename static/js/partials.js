@@ -33,7 +33,7 @@ function refuseOlder(event) {
 
 // A refused request still has an answer in words (the verdict, the form with its errors): show it.
 function showRefusals(event) {
-  if ([400, 409, 413, 422].includes(event.detail.xhr.status) && event.detail.target.dataset.refusals === "show") {
+  if ([400, 409, 413, 422, 429].includes(event.detail.xhr.status) && event.detail.target.dataset.refusals === "show") {
     event.detail.shouldSwap = true;
     event.detail.isError = false;
   }

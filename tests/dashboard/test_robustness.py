@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+import subprocess
 import sys
 
 import pytest
@@ -20,6 +21,7 @@ from tests.dashboard.desk import TYPED
 from tests.dashboard.people import Ward, logged_in
 from tests.dashboard.test_live import WORKLIST, Line, session
 from tests.factories import make_laboratory, make_user
+from tests.services import ROOT
 
 MEGABYTE = 1024 * 1024
 UNREADABLE = '88-1204 "x"\nDETAIL: 88-1204'
@@ -76,6 +78,61 @@ def test_a_file_over_the_limit_is_refused_by_its_announced_length(clone_db):
     headers = [cookie(session("requester", make_laboratory())), (b"content-length", announced), (b"hx-request", b"true")]
     status, _, page = reply(reverse("order-input"), headers=headers)
     assert status == 413 and page.startswith('<div id="verdict" data-refusals="show"')
+
+
+class Crowd:
+    """Requests to the limiter alone: the application behind it reads until the body ends."""
+
+    def __init__(self):
+        async def application(scope, receive, send):
+            while (await receive()).get("more_body", False):
+                pass
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+
+        self.limited = bodies.LimitedBody(application)
+
+    async def begin(self, client, path):
+        """One that has sent a first piece, and goes on."""
+        scope = {"type": "http", "path": path, "headers": [cookie(client), (b"hx-request", b"true")]}
+        line = ApplicationCommunicator(self.limited, scope)
+        await line.send_input({"type": "http.request", "body": b"x", "more_body": True})
+        return line
+
+    async def until_it_is_read(self, person, number):
+        while self.limited.sending[person] < number:
+            await asyncio.sleep(0.01)
+
+
+async def finish(line):
+    await line.send_input({"type": "http.request", "body": b""})
+    start = await line.receive_output(timeout=10)
+    await line.wait(timeout=10) if start["status"] == 200 else line.future.cancel()
+    return start["status"]
+
+
+def test_one_person_sends_two_files_at_once_and_another_is_not_held_up(clone_db):
+    path, laboratory = reverse("order-input"), make_laboratory()
+    one, other = session("requester", laboratory), session("requester", laboratory)
+    crowd = Crowd()
+
+    async def act():
+        person = await bodies._signed_in(one.cookies["sessionid"].value)
+        lines = []
+        for number in (1, 2):
+            lines.append(await crowd.begin(one, path))
+            await crowd.until_it_is_read(person, number)
+        said = [await finish(await crowd.begin(one, path)), await finish(await crowd.begin(other, path))]
+        ended = [await finish(line) for line in lines]
+        return said, ended, await finish(await crowd.begin(one, path)), crowd.limited.sending
+
+    assert asyncio.run(act()) == ([429, 200], [200, 200], 200, {})
+
+
+@pytest.mark.parametrize(
+    ("headers", "words"), [([], "Your other files come first"), ([(b"hx-request", b"true")], "then check this one")]
+)
+def test_a_third_file_is_refused_in_words(headers, words):
+    assert words in bodies._words(429, {"headers": headers})
 
 
 def test_the_addresses_that_take_files_exist():
@@ -200,6 +257,25 @@ def test_structured_lines_are_cut_too(capsys):
     structlog.get_logger().error("failed", exc_info=twice(), error=twice("b@example.org")[1])
     said = capsys.readouterr().out
     assert "UniqueViolation" in said and "mrn-88-1204" not in said and "b@example.org" not in said
+
+
+FAILS = """
+import threading
+from django.db import connection
+def fail():
+    connection.cursor().execute("DO $$ BEGIN RAISE EXCEPTION 'refused' USING DETAIL = 'Key (value)=(88-1204) is there'; END $$")
+thread = threading.Thread(target=fail)
+thread.start()
+thread.join()
+fail()
+"""
+
+
+def test_a_command_and_a_thread_that_fail_say_where_and_no_value(clone_db):
+    command = [sys.executable, "manage.py", "shell", "-v", "0", "-c", FAILS]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and done.stderr.count("psycopg.errors.RaiseException: refused\n") == 2
+    assert "in fail" in done.stderr and "88-1204" not in done.stderr and "DETAIL" not in done.stderr
 
 
 def test_every_handler_of_the_process_writes_such_lines():
