@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from reports import result_table, statements, svg, wording
 from reports.content import Content, parse
+from reports.locus import TELEPHONE
 from reports.models import ReportKind, ReportVersion
 from reports.result_table import Table
 
@@ -43,6 +44,7 @@ class Document:
     groups: tuple[Group, ...]
     outcome: str
     picture: str  # SVG, or empty
+    small_picture: str  # the same for a telephone
     picture_words: str
     results: Table
     verdicts: Table
@@ -56,7 +58,6 @@ class Document:
 def compose(version: ReportVersion) -> Document:
     """The document of one report version."""
     said = parse(version.content)
-    picture = svg.picture(said)
     return Document(
         title=f"Variant score report: {said.test.name}",
         banners=_banners(said),
@@ -66,7 +67,8 @@ def compose(version: ReportVersion) -> Document:
         edition=f"Report version {said.report.number} · {_KINDS[said.report.kind]}",
         groups=(_patient(said), _specimen(said), _order(said), _input(said)),
         outcome=statements.outcome(said),
-        picture=picture,
+        picture=svg.picture(said),
+        small_picture=svg.picture(said, TELEPHONE),
         picture_words=svg.alternative(said),
         results=result_table.results(said),
         verdicts=result_table.verdicts(said),

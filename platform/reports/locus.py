@@ -2,17 +2,44 @@
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from reports.content import Gene
 
-WIDTH, LEFT, RIGHT = 860.0, 62.0, 16.0
 PANELS = 6  # contigs drawn; the rest is said in words and stands in the table
-LOLLIPOPS, STICKS = 120, 1000  # points of a panel up to which heads are drawn, and single sticks; above: density
 COLUMN = 2.0  # width of one density column
 LANES = 3  # of overlapping genes
 CHARACTER = 6.7  # width of one character of a label, generously
 _NARROWEST = 40  # bases that a panel shows at least
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """What the picture is drawn on, in its own units: a letter is eleven of them high."""
+
+    name: str
+    width: float
+    left: float  # margin, for the figures of the Δ axis
+    right: float
+    lollipops: int  # points of a panel up to which heads are drawn
+    sticks: int  # and single sticks; above: density
+    steps: int  # of the position axis, about
+    labels: int  # wanted where one contig is drawn
+
+    @property
+    def end(self) -> float:
+        """The right edge of the plot."""
+        return self.width - self.right
+
+    @property
+    def letters(self) -> int:
+        """Characters of a line of text from edge to edge."""
+        return int((self.width - 8) / CHARACTER)
+
+
+PAGE = Sheet("page", width=860, left=62, right=16, lollipops=120, sticks=1000, steps=5, labels=5)
+# drawn for 390 CSS pixels: the wide picture would shrink there until nobody can read its letters
+TELEPHONE = Sheet("telephone", width=340, left=50, right=8, lollipops=40, sticks=300, steps=3, labels=3)
 
 
 @dataclass(frozen=True)
@@ -80,6 +107,7 @@ class Column:
 class Panel:
     """One contig."""
 
+    sheet: Sheet
     contig: str
     points: tuple[Point, ...]
     x: Scale
@@ -93,14 +121,14 @@ class Panel:
         return max((lane + 1 for lane, _ in self.genes), default=0)
 
 
-def panels(points: Sequence[Point], genes: Sequence[Gene], *, height: float) -> list[Panel]:
+def panels(points: Sequence[Point], genes: Sequence[Gene], *, height: float, sheet: Sheet = PAGE) -> list[Panel]:
     """One panel per contig, in the order of the file, on one common Δ axis."""
     by_contig: dict[str, list[Point]] = {}
     for point in points:
         by_contig.setdefault(point.contig, []).append(point)
     y = delta_scale([p.delta for p in points], start=height - 30, end=30)
-    wanted = 5 if len(by_contig) == 1 else 2
-    return [_panel(contig, here, genes, y, wanted) for contig, here in list(by_contig.items())[:PANELS]]
+    wanted = sheet.labels if len(by_contig) == 1 else 2
+    return [_panel(sheet, contig, here, genes, y, wanted) for contig, here in list(by_contig.items())[:PANELS]]
 
 
 def delta_scale(deltas: Iterable[float], *, start: float, end: float) -> Scale:
@@ -116,29 +144,30 @@ def delta_scale(deltas: Iterable[float], *, start: float, end: float) -> Scale:
     return Scale(low, high, start, end, tuple(n * step for n in range(first, last + 1) if low <= n * step <= high), step)
 
 
-def position_scale(positions: Sequence[int]) -> Scale:
+def position_scale(positions: Sequence[int], sheet: Sheet) -> Scale:
     """The position axis: every variant with a margin, whole-number ticks."""
     low, high = min(positions), max(positions)
     margin = max((_NARROWEST - (high - low)) / 2, (high - low) * 0.03)
     start, end = low - margin, high + margin
-    step = max(1, _step((end - start) / 5))
+    step = max(1, _step((end - start) / sheet.steps))
     ticks = range(math.ceil(start / step), math.floor(end / step) + 1)
-    return Scale(start, end, LEFT, WIDTH - RIGHT, tuple(n * step for n in ticks if n * step >= 1), step)
+    return Scale(start, end, sheet.left, sheet.end, tuple(n * step for n in ticks if n * step >= 1), step)
 
 
 def columns(panel: Panel) -> list[Column]:
     """The density form: lowest, median and highest Δ of each column that holds a variant."""
+    left = panel.sheet.left
     found: dict[int, list[float]] = {}
     for point in panel.points:
-        found.setdefault(int((panel.x(point.position) - LEFT) / COLUMN), []).append(point.delta)
-    return [Column(LEFT + (n + 0.5) * COLUMN, min(v), sorted(v)[len(v) // 2], max(v)) for n, v in sorted(found.items())]
+        found.setdefault(int((panel.x(point.position) - left) / COLUMN), []).append(point.delta)
+    return [Column(left + (n + 0.5) * COLUMN, min(v), sorted(v)[len(v) // 2], max(v)) for n, v in sorted(found.items())]
 
 
-def _panel(contig: str, points: list[Point], genes: Sequence[Gene], y: Scale, wanted: int) -> Panel:
-    x = position_scale([p.position for p in points])
+def _panel(sheet: Sheet, contig: str, points: list[Point], genes: Sequence[Gene], y: Scale, wanted: int) -> Panel:
+    x = position_scale([p.position for p in points], sheet)
     inside = [g for g in genes if g.contig == contig and g.end >= x.low and g.start <= x.high]
-    panel = Panel(contig, tuple(points), x, y, tuple(_lanes(inside)))
-    return Panel(contig, panel.points, x, y, panel.genes, tuple(_labels(panel, wanted)))
+    panel = Panel(sheet, contig, tuple(points), x, y, tuple(_lanes(inside)))
+    return replace(panel, labels=tuple(_labels(panel, wanted)))
 
 
 def _lanes(genes: Sequence[Gene]) -> Iterable[tuple[int, Gene]]:
@@ -152,11 +181,11 @@ def _lanes(genes: Sequence[Gene]) -> Iterable[tuple[int, Gene]]:
 def _labels(panel: Panel, wanted: int) -> Iterable[Label]:
     """The largest |Δ| first; a label that finds no free place is left out, never drawn over another."""
     top = sorted((p for p in panel.points if p.delta), key=lambda p: (-abs(p.delta), p.position, p.name))[:wanted]
-    taken = [_head(panel, p) for p in (panel.points if len(panel.points) <= LOLLIPOPS else top)]
+    taken = [_head(panel, p) for p in (panel.points if len(panel.points) <= panel.sheet.lollipops else top)]
     for point in top:
         for label in _candidates(panel, point):
             box = _box(label)
-            if box.left >= LEFT and box.right <= WIDTH - RIGHT and not any(box.meets(t) for t in taken):
+            if box.left >= panel.sheet.left and box.right <= panel.sheet.end and not any(box.meets(t) for t in taken):
                 taken.append(box)
                 yield label
                 break
@@ -167,7 +196,7 @@ def _candidates(panel: Panel, point: Point) -> Iterable[Label]:
     value = f"{point.delta:.2f}" if abs(point.delta) >= 0.1 else f"{point.delta:.1g}"
     text = f"{point.position:,} {point.name} {value}".replace("-", "−")
     outward = 1 if point.delta < 0 else -1
-    if len(panel.points) > LOLLIPOPS:  # beyond the crowd, above or below its own point
+    if len(panel.points) > panel.sheet.lollipops:  # beyond the crowd, above or below its own point
         yield from (Label(text, x, y + 4 + outward * away, "middle", point) for away in (15, 27))
         return
     for away in (0, 14, -14, 28):

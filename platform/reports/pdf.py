@@ -5,7 +5,7 @@ compiler's own, so the bytes depend on no machine; the timestamp is the draft's,
 """
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 from functools import cache
 from pathlib import Path
@@ -28,7 +28,8 @@ def render(version: ReportVersion, document: Document) -> bytes:
 
 def compile_document(document: Document, *, timestamp: int) -> bytes:
     """The PDF of a document as of `timestamp` (seconds since 1970)."""
-    data = {**_printable(asdict(document)), "picture": document.picture}  # the picture has looked after its own text
+    data = _printable(asdict(replace(document, picture="", small_picture="")))
+    data["picture"] = document.picture  # it has looked after its own text
     compiled = typst.compile(
         _template(),
         format="pdf",

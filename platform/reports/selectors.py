@@ -15,6 +15,7 @@ from orders.models import Order
 from reports import genes, release, svg
 from reports.content import ResultLine
 from reports.gathering import result_lines
+from reports.locus import TELEPHONE
 
 PAGE = 50
 DRAWN = 50_000  # results in a picture
@@ -78,6 +79,7 @@ class ResultsPanel:
     matching: int
     pages: int
     picture: str  # SVG, or empty
+    small_picture: str  # the same for a telephone
     contigs: tuple[str, ...]
     flags: tuple[str, ...]
     complete: bool
@@ -106,6 +108,7 @@ class _Overall:
 
     failed: int
     picture: str
+    small_picture: str
     contigs: tuple[str, ...]
     flags: tuple[str, ...]
 
@@ -171,6 +174,7 @@ def results_panel(
         matching=count,
         pages=pages,
         picture=overall.picture,
+        small_picture=overall.small_picture,
         contigs=overall.contigs,
         flags=overall.flags,
         complete=run.state == "scored",
@@ -199,7 +203,7 @@ def _overall(run: Run) -> _Overall:
     key = f"reports.overall.{run.pk}.{run.items_done}"
     found: _Overall | None = cache.get(key)
     if found is None:
-        found = _Overall(run.results.exclude(failure="").count(), _picture(run), _contigs(run), _flags(run))
+        found = _Overall(run.results.exclude(failure="").count(), *_pictures(run), _contigs(run), _flags(run))
         cache.set(key, found, KEPT)
     return found
 
@@ -209,12 +213,14 @@ def _contigs(run: Run) -> tuple[str, ...]:
     return tuple(named.values_list("item__contig", flat=True).distinct())
 
 
-def _picture(run: Run) -> str:
+def _pictures(run: Run) -> tuple[str, str]:
+    """For the page and for a telephone."""
     if run.items_done > DRAWN or run.item_set.kind != "variant":
-        return ""
+        return "", ""
     lines = result_lines(run.results.order_by("item__ordinal"))
     failed = sum(1 for line in lines if line.failure)
-    return svg.draw(svg.points(lines), genes.overlapping(run.item_set.reference, lines), failed=failed)
+    points, named = svg.points(lines), genes.overlapping(run.item_set.reference, lines)
+    return svg.draw(points, named, failed=failed), svg.draw(points, named, failed=failed, sheet=TELEPHONE)
 
 
 def _flags(run: Run) -> tuple[str, ...]:

@@ -1,25 +1,27 @@
-"""Draws Δ along the locus as SVG: one picture for page, print and PDF.
+"""Draws Δ along the locus as SVG: one picture for page, print and PDF, and the same for the width of a telephone.
 
 Presentation attributes only: no style attribute, no style or script element, so that a strict content security policy and
 the PDF compiler both take it. Built as a tree, never spliced from text, so that no name can break out of its place.
 """
 
 import math
+import textwrap
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 
 from reports import locus
 from reports.content import Content, Gene, ResultLine
-from reports.locus import LEFT, RIGHT, WIDTH, Panel, Point
+from reports.locus import PAGE, Panel, Point, Sheet
 from reports.printable import printable
 
 INK, QUIET, LINE, SCORE, PALE = "#0f172a", "#475569", "#dfe5eb", "#0f766e", "#9fb8b5"
-_LANE, _AXIS = 20.0, 34.0
+_LANE, _AXIS, _TEXT = 20.0, 34.0, 15.0
 
 
-def picture(content: Content) -> str:
+def picture(content: Content, sheet: Sheet = PAGE) -> str:
     """The picture of a report; empty when its items lie on no contig (sequences, reads)."""
-    return draw(points(content.results), content.genes, failed=sum(1 for line in content.results if line.failure))
+    failed = sum(1 for line in content.results if line.failure)
+    return draw(points(content.results), content.genes, failed=failed, sheet=sheet)
 
 
 def alternative(content: Content) -> str:
@@ -35,49 +37,54 @@ def points(lines: Sequence[ResultLine]) -> list[Point]:
     ]
 
 
-def draw(points: Sequence[Point], genes: Sequence[Gene], *, failed: int = 0) -> str:
+def draw(points: Sequence[Point], genes: Sequence[Gene], *, failed: int = 0, sheet: Sheet = PAGE) -> str:
     """The SVG text, or an empty string when there is nothing to draw and nothing failed."""
     if not points and not failed:
         return ""
     plot = 240.0 if len({p.contig for p in points}) == 1 else 160.0
-    drawn = locus.panels(points, genes, height=plot)
+    drawn = locus.panels(points, genes, height=plot, sheet=sheet)
     heights = [plot + panel.lanes * _LANE + _AXIS for panel in drawn]
-    root = _root(22 + sum(heights) + (24 if not drawn else 0), _words(points, drawn, failed))
-    _text(root, 4, 14, _legend(drawn, _beyond(points, drawn)), fill=QUIET)
+    legend = textwrap.wrap(_legend(drawn, _beyond(points, drawn)), sheet.letters)
+    top = 7 + len(legend) * _TEXT
+    root = _root(sheet, top + sum(heights) + (24 if not drawn else 0), _words(points, drawn, failed))
+    for number, line in enumerate(legend):
+        _text(root, 4, 14 + number * _TEXT, line, fill=QUIET)
     if not drawn:
-        _text(root, WIDTH / 2, 34, "No variant could be scored.", anchor="middle")
-    top = 22.0
+        _text(root, sheet.width / 2, top + 12, "No variant could be scored.", anchor="middle")
     for panel, height in zip(drawn, heights, strict=True):
         _draw_panel(_add(root, "g", transform=f"translate(0 {_n(top)})"), panel, plot)
         top += height
     return ET.tostring(root, encoding="unicode")
 
 
-def _root(height: float, words: str) -> ET.Element:
+def _root(sheet: Sheet, height: float, words: str) -> ET.Element:
+    title, description = f"locus-title-{sheet.name}", f"locus-words-{sheet.name}"  # both pictures stand in one page
     root = ET.Element(
         "svg",
         {
             "xmlns": "http://www.w3.org/2000/svg",
-            "viewBox": f"0 0 {_n(WIDTH)} {_n(height)}",
+            "class": sheet.name,
+            "viewBox": f"0 0 {_n(sheet.width)} {_n(height)}",
             "role": "img",
-            "aria-labelledby": "locus-title locus-words",
+            "aria-labelledby": f"{title} {description}",
             "font-family": "system-ui, 'DejaVu Sans', 'DejaVu Sans Mono'",
             "font-size": "11",
             "fill": INK,
         },
     )
-    _add(root, "title", id="locus-title").text = "Change in log-likelihood along the locus"
-    _add(root, "desc", id="locus-words").text = words
-    _add(root, "rect", width=_n(WIDTH), height=_n(height), fill="#ffffff")  # legible on a dark page, too
+    _add(root, "title", id=title).text = "Change in log-likelihood along the locus"
+    _add(root, "desc", id=description).text = words
+    _add(root, "rect", width=_n(sheet.width), height=_n(height), fill="#ffffff")  # legible on a dark page, too
     return root
 
 
 def _draw_panel(group: ET.Element, panel: Panel, plot: float) -> None:
+    sheet = panel.sheet
     for tick in panel.y.ticks:
         y = panel.y(tick)
-        _line(group, LEFT, y, WIDTH - RIGHT, y, stroke=QUIET if tick == 0 else LINE, width=1)
-        _text(group, LEFT - 8, y + 4, _signed(tick, panel.y.step), anchor="end", fill=QUIET)
-    if len(panel.points) > locus.STICKS:
+        _line(group, sheet.left, y, sheet.end, y, stroke=QUIET if tick == 0 else LINE, width=1)
+        _text(group, sheet.left - 8, y + 4, _figure(tick, panel.y.step), anchor="end", fill=QUIET)
+    if len(panel.points) > sheet.sticks:
         _density(group, panel)
     else:
         _sticks(group, panel)
@@ -88,7 +95,7 @@ def _draw_panel(group: ET.Element, panel: Panel, plot: float) -> None:
 
 
 def _sticks(group: ET.Element, panel: Panel) -> None:
-    few = len(panel.points) <= locus.LOLLIPOPS
+    few = len(panel.points) <= panel.sheet.lollipops
     zero = panel.y(0)
     for point in panel.points:
         x, y = panel.x(point.position), panel.y(point.delta)
@@ -106,7 +113,7 @@ def _density(group: ET.Element, panel: Panel) -> None:
         box = {"x": _n(column.x - half), "width": _n(locus.COLUMN)}
         _add(group, "rect", y=_n(top), height=_n(max(bottom - top, 1)), fill=PALE, **box)
         _add(group, "rect", y=_n(panel.y(column.median) - 1), height="2", fill=SCORE, **box)
-    _line(group, LEFT, panel.y(0), WIDTH - RIGHT, panel.y(0), stroke=QUIET, width=1)
+    _line(group, panel.sheet.left, panel.y(0), panel.sheet.end, panel.y(0), stroke=QUIET, width=1)
 
 
 def _labels(group: ET.Element, panel: Panel) -> None:
@@ -118,7 +125,7 @@ def _labels(group: ET.Element, panel: Panel) -> None:
 
 
 def _gene(group: ET.Element, panel: Panel, gene: Gene, top: float) -> None:
-    left, right = max(panel.x(gene.start), LEFT), min(panel.x(gene.end), WIDTH - RIGHT)
+    left, right = max(panel.x(gene.start), panel.sheet.left), min(panel.x(gene.end), panel.sheet.end)
     _add(group, "rect", x=_n(left), y=_n(top + 3), width=_n(max(right - left, 1)), height="14", rx="3", fill="#d5e5e3")
     words = f"{printable(gene.name)} →" if gene.strand == "+" else f"← {printable(gene.name)}"
     if len(words) * locus.CHARACTER + 8 <= right - left:
@@ -126,18 +133,21 @@ def _gene(group: ET.Element, panel: Panel, gene: Gene, top: float) -> None:
 
 
 def _positions(group: ET.Element, panel: Panel, y: float) -> None:
-    _line(group, LEFT, y, WIDTH - RIGHT, y, stroke="#94a3b2", width=1)
+    sheet = panel.sheet
+    _line(group, sheet.left, y, sheet.end, y, stroke="#94a3b2", width=1)
     for tick in panel.x.ticks:
         x = panel.x(tick)
         _line(group, x, y, x, y + 4, stroke="#94a3b2", width=1)
-        if LEFT + 24 < x < WIDTH - RIGHT - 24:
-            _text(group, x, y + 15, f"{int(tick):,}", anchor="middle", fill=QUIET)
-    _text(group, LEFT, y + 28, f"position on {printable(panel.contig)}", fill=QUIET)
+        words = f"{int(tick):,}"
+        half = len(words) * locus.CHARACTER / 2
+        if half <= x <= sheet.width - half:
+            _text(group, x, y + 15, words, anchor="middle", fill=QUIET)
+    _text(group, sheet.left, y + 28, f"position on {printable(panel.contig)}", fill=QUIET)
 
 
 def _legend(drawn: Sequence[Panel], beyond: int) -> str:
     words = "Δ log-likelihood, alt − ref, in nats (lower: less expected by the model)"
-    if any(len(panel.points) > locus.STICKS for panel in drawn):
+    if any(len(panel.points) > panel.sheet.sticks for panel in drawn):
         words += "; bars: range, dark: median of each column"
     return f"{words}; {beyond} more contigs are in the table only" if beyond else words
 
@@ -158,6 +168,16 @@ def _words(points: Sequence[Point], drawn: Sequence[Panel], failed: int) -> str:
     if beyond := _beyond(points, drawn):
         parts.append(f"{beyond} more contigs are in the table only.")
     return " ".join([*parts, "The table of results says the same."])
+
+
+def _figure(value: float, step: float) -> str:
+    """A figure of the axis: as `_signed`, and with a power of ten where that would be too wide."""
+    if 0.001 <= step < 10_000:
+        return _signed(value, step)
+    if value == 0:
+        return "0"
+    digits, power = f"{value:.1e}".split("e")
+    return f"{digits.removesuffix('.0')}e{int(power)}".replace("-", "−")
 
 
 def _signed(value: float, step: float) -> str:

@@ -9,7 +9,7 @@ from pypdf import PdfReader
 from foundation import clock
 from orders.models import Order
 from tests.browser import form
-from tests.browser.served import NARROW, elsewhere
+from tests.browser.served import NARROW, WIDE, elsewhere
 from tests.factories import make_ready_intake, make_test_version
 from tests.reports.cases import scored_order
 
@@ -139,10 +139,24 @@ def test_on_a_telephone_no_score_and_no_part_of_the_picture_lies_to_the_side(per
     page = person("analyst").page
     page.set_viewport_size(NARROW)
     page.goto(address.format(elsewhere(orders)[1]))
-    boxes = [page.locator(".locus svg").bounding_box(), page.locator(".results-table [data-label='Δ']").first.bounding_box()]
+    boxes = [
+        page.locator(".locus svg:visible").bounding_box(),
+        page.locator(".results-table [data-label='Δ']").first.bounding_box(),
+    ]
     change = page.locator(".results-table :is([data-label='Change'], [data-label='REF > ALT'])").first
     assert all(box["x"] >= 0 and box["x"] + box["width"] <= NARROW["width"] for box in boxes), boxes
     assert change.is_visible() and change.bounding_box()["height"] < 30
+
+
+@pytest.mark.parametrize("address", ["/orders/{}/", "/orders/{}/report/"])
+def test_on_a_telephone_the_letters_of_the_picture_are_as_large_as_those_beside_it(person, address):
+    page = person("analyst").page
+    page.set_viewport_size(NARROW)
+    page.goto(address.format(elsewhere(orders)[1]))
+    heights = [box["height"] for text in page.locator(".locus svg:visible text").all() if (box := text.bounding_box())]
+    assert len(heights) > 5 and min(heights) > 10, heights
+    page.set_viewport_size(WIDE)
+    assert page.locator(".locus svg:visible").get_attribute("class") == "page"
 
 
 def test_in_the_dark_the_picture_is_not_a_white_box(person):

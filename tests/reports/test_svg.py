@@ -1,6 +1,8 @@
 """The picture: well-formed, free of style and script, legible from one variant to thousands."""
 
+import itertools
 import math
+import re
 import xml.etree.ElementTree as ET
 
 import pytest
@@ -33,6 +35,9 @@ CASES = {
 }
 
 
+SHEETS = pytest.mark.parametrize("sheet", [locus.PAGE, locus.TELEPHONE], ids=lambda sheet: sheet.name)
+
+
 def parsed(text):
     return ET.fromstring(text)  # noqa: S314 -- our own picture
 
@@ -41,27 +46,47 @@ def texts(drawn):
     return [element.text for element in parsed(drawn).iter(f"{SVG}text")]
 
 
+@SHEETS
 @pytest.mark.parametrize("drawn", CASES.values(), ids=CASES)
-def test_every_case_is_well_formed_and_carries_neither_style_nor_script(drawn):
-    root = parsed(svg.draw(drawn, GENES))
+def test_every_case_is_well_formed_and_carries_neither_style_nor_script(drawn, sheet):
+    root = parsed(svg.draw(drawn, GENES, sheet=sheet))
     tags = {element.tag.removeprefix(SVG) for element in root.iter()}
     assert tags <= {"svg", "title", "desc", "g", "line", "rect", "circle", "text"}
     assert not any(name == "style" or name.startswith("on") or "href" in name for e in root.iter() for name in e.attrib)
 
 
+@SHEETS
 @pytest.mark.parametrize("drawn", CASES.values(), ids=CASES)
-def test_nothing_is_drawn_outside_the_picture(drawn):
-    root = parsed(svg.draw(drawn, GENES))
+def test_nothing_is_drawn_outside_the_picture(drawn, sheet):
+    root = parsed(svg.draw(drawn, GENES, sheet=sheet))
     _, _, width, height = map(float, root.get("viewBox").split())
     for text in root.iter(f"{SVG}text"):
-        assert 0 <= float(text.get("x")) <= width and 0 <= float(text.get("y")) <= height
+        left, right = extent(text)
+        assert left >= 0 and right <= width and 0 <= float(text.get("y")) <= height, text.text
     for circle in root.iter(f"{SVG}circle"):
-        assert locus.LEFT <= float(circle.get("cx")) <= width
+        assert sheet.left <= float(circle.get("cx")) <= width
+
+
+@SHEETS
+@pytest.mark.parametrize("drawn", CASES.values(), ids=CASES)
+def test_no_two_figures_of_the_position_axis_touch(drawn, sheet):
+    for group in parsed(svg.draw(drawn, GENES, sheet=sheet)).iter(f"{SVG}g"):
+        figures = [
+            extent(t) for t in group.findall(f"{SVG}text") if re.fullmatch("[0-9,]+", t.text) and t.get("text-anchor") == "middle"
+        ]
+        assert all(before[1] < after[0] for before, after in itertools.pairwise(figures))
+
+
+def extent(text):
+    """Left and right edge of a text, as wide as its letters are at most."""
+    width = len(text.text) * locus.CHARACTER
+    left = float(text.get("x")) - width * {"start": 0, "middle": 0.5, "end": 1}[text.get("text-anchor")]
+    return left, left + width
 
 
 def test_it_says_in_words_what_it_shows():
     root = parsed(svg.draw(points(-2.5, 1.25), [], failed=3))
-    assert root.get("role") == "img" and root.get("aria-labelledby") == "locus-title locus-words"
+    assert root.get("role") == "img" and root.get("aria-labelledby") == "locus-title-page locus-words-page"
     words = root.find(f"{SVG}desc").text
     assert "2 variants scored, 3 failed" in words and "Δ from −2.50 to 1.25" in words
 
@@ -74,8 +99,9 @@ def test_without_variants_there_is_no_picture():
     assert svg.draw([], []) == ""
 
 
-def test_labels_never_overlap():
-    (panel,) = locus.panels(MANY[:100], [], height=240)
+@SHEETS
+def test_labels_never_overlap(sheet):
+    (panel,) = locus.panels(MANY[:100], [], height=240, sheet=sheet)
     boxes = [locus._box(label) for label in panel.labels]
     assert boxes and not any(a.meets(b) for n, a in enumerate(boxes) for b in boxes[n + 1 :])
 
