@@ -31,8 +31,8 @@ lint: development ## ruff, mypy --strict, import rules
 	$(PYTHON) -m mypy --strict platform engine kernels
 	$(PYTHON) -c 'from importlinter.cli import lint_imports_command; lint_imports_command()'
 
-bench: ## workloads against baselines
-	@echo "helicase: not built yet, it has its own issue" >&2; exit 1
+bench: runtime ## measure workloads against baselines; ARGS="mixed --quick" measures one of them
+	@exec $(PYTHON) -m benchmarks $(ARGS)
 
 gpu-check: ## the checks that need a GPU
 	@echo "helicase: not built yet, it has its own issue" >&2; exit 1

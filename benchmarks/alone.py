@@ -15,7 +15,7 @@ from benchmarks import models, workloads
 from benchmarks.measured import NotMeasured
 from benchmarks.ours import Ours, default
 from benchmarks.peer import ROOT, Precision
-from engine import Priority, Score, isa
+from engine import Score, isa
 
 SOURCES = {"app": workloads.APP, "coli": workloads.COLI}
 _REPORTS = 16  # lines of progress
@@ -53,7 +53,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 def _score(tokens: tuple[int, ...], precision: Precision) -> dict[str, Any]:
     ours = Ours(models.folder(models.SLIDING), default(precision))
     before, begun = int(ours.engine.stats()["tokens"]), time.perf_counter()
-    ours.engine.submit(0, Score(tokens), Priority.ROUTINE)
+    ours.submit(Score(tokens))
     outcomes, resident = ours.step(), [_status("VmRSS")]
     while not outcomes:
         outcomes = ours.step()

@@ -18,10 +18,11 @@ NOISY = 0.1  # share of a core that others may use before it is said
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One pass over the work."""
+    """One pass over the work. `cores`: the seconds that all cores worked for it, which other programs hardly change."""
 
     seconds: float
     answers: Sequence[Any]
+    cores: float = 0.0
 
 
 Contestant = Callable[[float], Run]  # given the seconds after which it may stop with PeerLate
@@ -33,6 +34,7 @@ class Times:
     """What came of one contestant."""
 
     seconds: list[float] = field(default_factory=list)
+    cores: list[float] = field(default_factory=list)
     late: bool = False
     fault: str = ""
 
@@ -69,11 +71,11 @@ def alternate(contestants: Mapping[str, Contestant], rounds: int, complaint: Com
     answers: Sequence[Any] = ()
     others = 0.0
     for number in range(rounds):
+        gc.collect()
         for name, run in contestants.items():
             theirs = times[name]
             if theirs.fault or theirs.late:
                 continue
-            gc.collect()
             before = machine.busy()
             try:
                 done = run(LATE * times[OURS].median if name != OURS else float("inf"))
@@ -90,6 +92,7 @@ def alternate(contestants: Mapping[str, Contestant], rounds: int, complaint: Com
             elif number == 0:
                 theirs.fault = complaint(name, answers, done.answers)
             theirs.seconds.append(done.seconds)
+            theirs.cores.append(done.cores)
     return Comparison(times, max(0.0, others))
 
 
@@ -107,7 +110,8 @@ def report(result: Measured, found: Comparison, amount: float, unit: str) -> Non
             continue
         ratio = None if name == OURS else found.ratio(name)
         seconds = LATE * found.times[OURS].median if times.late else times.median
-        result.bars.append(Bar(name, amount / seconds, unit, ratio, times.late, tuple(round(s, 3) for s in times.seconds)))
+        cores = median(times.cores) if times.cores else 0.0
+        result.bars.append(Bar(name, amount / seconds, unit, ratio, times.late, tuple(round(s, 3) for s in times.seconds), cores))
     if found.others > NOISY:
         result.notes.append(
             f"other programs kept up to {found.others:.1f} cores busy while ours was timed: the machine was not quiet"

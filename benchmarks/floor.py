@@ -5,11 +5,15 @@ from __future__ import annotations
 import functools
 import time
 from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Literal
 
 from benchmarks import machine
 from benchmarks.measured import NotMeasured
 from benchmarks.models import SMALL, Shape
 from benchmarks.peer import Precision
+
+if TYPE_CHECKING:
+    from kernels import native
 
 ROWS = 512
 _ROUNDS, _SECONDS = 5, 0.15  # the best of so many, each at least so long
@@ -40,34 +44,35 @@ def gemm(precision: Precision, threads: int) -> float:
 def _products(precision: Precision, columns: int, depth: int, threads: int) -> Iterator[Callable[[], object]]:
     import torch
 
+    from kernels import native
+
     if precision == "int8":
         return
     dtype = torch.float32 if precision == "fp32" else torch.bfloat16
-    x, weight = torch.randn(ROWS, depth, dtype=dtype), torch.randn(columns, depth, dtype=dtype)
-    yield lambda: torch.nn.functional.linear(x, weight)
-    own = _packed(precision, x.float(), weight.float(), threads)
-    if own is not None:
-        yield own
+    x, weight = torch.randn(ROWS, depth), torch.randn(columns, depth)
+    inputs, matrix = x.to(dtype), weight.to(dtype)
+    yield lambda: torch.nn.functional.linear(inputs, matrix)
+    kernels = _kernels(precision, threads)
+    if kernels is not None:
+        packed = native.packed(weight, precision)
+        yield lambda: kernels.linear(x, packed, columns)
 
 
-def _packed(precision: Precision, x: object, weight: object, threads: int) -> Callable[[], object] | None:
-    """Our own product, where the compiled kernels can be had at this precision."""
+def _kernels(precision: Literal["fp32", "bf16"], threads: int) -> native.Native | None:
+    """Our compiled kernels at a precision, where they can be had."""
     import torch
 
     from kernels import native
     from kernels.errors import KernelsUnavailable
+    from kernels.plan import Geometry
 
-    level = torch.backends.cpu.get_cpu_capability().lower()
-    if precision != "fp32" or level not in ("avx2", "avx512"):
-        return None
-    try:
-        library = native.load("avx2" if level == "avx2" else "avx512")
-    except KernelsUnavailable:
-        return None
-    rows, matrix = torch.as_tensor(x), native.packed(torch.as_tensor(weight))
-    columns, depth = torch.as_tensor(weight).shape
-    out = rows.new_empty(ROWS, columns)
-    return lambda: library.call("linear", rows, ROWS, matrix, depth, columns, out, threads)
+    geometry = Geometry(SMALL.heads, SMALL.kv_heads, SMALL.head_dim, 32, None)
+    for level in native.levels(torch.backends.cpu.get_cpu_capability().lower(), precision):
+        try:
+            return native.Native(geometry, level, threads, precision)
+        except KernelsUnavailable:
+            continue
+    return None
 
 
 @functools.cache

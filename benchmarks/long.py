@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import random
 import time
+from collections.abc import Sequence
 
 from benchmarks import agreement, alone, models, rivals, workloads
 from benchmarks.comparing import OURS, Contestant, alternate, best_peer, report
@@ -12,12 +13,11 @@ from benchmarks.measured import Bar, Measured, NotMeasured, median
 from benchmarks.options import Options
 from benchmarks.ours import Ours, default, finished
 from benchmarks.peer import Work
-from engine import Generate, Priority, Score
+from engine import Generate, Score
 from engine.request import Request
 
 FULL, QUICK_TOKENS = 32_768, 65_536
 _SHORTS, _QUICK_SHORTS = 24, 8
-_LONG_HANDLE = 1 << 30
 
 
 def long(options: Options) -> Measured:
@@ -75,8 +75,8 @@ def _beside(result: Measured, options: Options) -> None:
     number = _QUICK_SHORTS if options.quick else _SHORTS
     for key, label in (("short_request_ratio", "score of 200"), ("short_generation_ratio", "200 and 16 more")):
         work = [workloads.short_request(place) for place in range(number)]
-        requests = [Score(w.tokens) if key == "short_request_ratio" else Generate(w.tokens, w.limit) for w in work]
-        idle = median([_waited(ours, handle, request, since=None) for handle, request in enumerate(requests)])
+        requests: list[Request] = [Score(w.tokens) if key == "short_request_ratio" else Generate(w.tokens, w.limit) for w in work]
+        idle = median([_waited(ours, request, since=None) for request in requests])
         try:
             busy = _busy(ours, requests)
         except NotMeasured as why:
@@ -87,27 +87,27 @@ def _beside(result: Measured, options: Options) -> None:
         result.bars.append(Bar(f"{label}, beside", busy * 1e3, "ms for a short request"))
 
 
-def _busy(ours: Ours, requests: list[Score] | list[Generate] | list[Request]) -> float:
+def _busy(ours: Ours, requests: Sequence[Request]) -> float:
     """Median seconds from arrival to answer while a long score runs."""
-    ours.engine.submit(_LONG_HANDLE, Score(workloads.long(1 << 20)), Priority.ROUTINE)
+    long_one = ours.submit(Score(workloads.long(1 << 20)))
     if early := [outcome for _ in range(3) for outcome in ours.step()]:
         raise NotMeasured(str(early[0].error))
     arrival, waited = random.Random(4), []
-    for handle, request in enumerate(requests):
+    for request in requests:
         begun = time.perf_counter()
-        if any(outcome.handle == _LONG_HANDLE for outcome in ours.step()):
+        if any(outcome.handle == long_one for outcome in ours.step()):
             raise NotMeasured("the long score ended before the short ones")
         arrived = begun + arrival.random() * (time.perf_counter() - begun)
-        waited.append(_waited(ours, handle, request, since=arrived))
-    ours.engine.cancel(_LONG_HANDLE)
+        waited.append(_waited(ours, request, since=arrived))
+    ours.engine.cancel(long_one)
     while not ours.step():
         pass
     return median(waited)
 
 
-def _waited(ours: Ours, handle: int, request: Request, *, since: float | None) -> float:
+def _waited(ours: Ours, request: Request, *, since: float | None) -> float:
     arrived = time.perf_counter() if since is None else since
-    ours.engine.submit(handle, request, Priority.ROUTINE)
+    handle = ours.submit(request)
     while True:
         for outcome in ours.step():
             if outcome.handle == handle:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import subprocess
@@ -61,6 +62,16 @@ def busy() -> tuple[float, float]:
     spent = os.times()
     own = spent.user + spent.system + spent.children_user + spent.children_system
     return (sum(fields) - fields[3] - fields[4]) / os.sysconf("SC_CLK_TCK"), own
+
+
+def core_seconds(session: int) -> float:
+    """Seconds that all cores have worked for the living processes of a session."""
+    total = 0
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it ended meanwhile
+            fields = path.read_text().rsplit(")", 1)[1].split()
+            total += (int(fields[11]) + int(fields[12])) * (int(fields[3]) == session)
+    return total / os.sysconf("SC_CLK_TCK")
 
 
 def _cpuinfo(name: str) -> str:

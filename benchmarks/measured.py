@@ -22,7 +22,8 @@ class Bar:
     unit: str
     ratio: float | None = None
     late: bool = False  # the value is a lower bound
-    runs: tuple[float, ...] = ()
+    runs: tuple[float, ...] = ()  # seconds of each round
+    cores: float = 0.0  # median seconds that all cores worked for a round; 0: not known
 
 
 @dataclass(slots=True)

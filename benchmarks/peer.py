@@ -86,6 +86,11 @@ class Peer:
         return FOLDER / "peers" / self.name
 
     @property
+    def command(self) -> tuple[Path, ...]:
+        """What starts it, without the job."""
+        return self.root / "bin" / "python", ROOT / "benchmarks" / "peers" / f"{self.name}_adapter.py"
+
+    @property
     def installed(self) -> bool:
         """Whether `make bench-peers` has been here: the stamp is written last."""
         return (self.root / "installed").exists()
@@ -121,7 +126,7 @@ class Running:
         threads = {"OMP_NUM_THREADS": str(job.threads), "HF_HUB_OFFLINE": "1", "PYTHONDONTWRITEBYTECODE": "1"}
         self._log = (jobs / f"{peer.name}.log").open("wb")
         self._process = subprocess.Popen(
-            [peer.root / "bin" / "python", ROOT / "benchmarks" / "peers" / f"{peer.name}_adapter.py", self._job],
+            [*peer.command, self._job],
             cwd=ROOT,
             env={**_bare_environment(), **threads, **extra},
             stdin=subprocess.PIPE,
@@ -136,6 +141,11 @@ class Running:
 
     def __exit__(self, *_: object) -> None:
         self.stop()
+
+    @property
+    def session(self) -> int:
+        """The number of the session that it and its children make up."""
+        return self._process.pid
 
     def start(self, within: float = START_SECONDS) -> None:
         """Wait until it is ready. Raises PeerFailed with its own reason, PeerLate when it takes longer than `within` seconds."""

@@ -25,7 +25,14 @@ def as_object(result: Measured, on: Mapping[str, object]) -> dict[str, object]:
         "rounds": result.rounds,
         "late": result.late,
         "absolutes": [
-            {"label": bar.label, "value": bar.value, "unit": bar.unit, "seconds": list(bar.runs), "late": bar.late}
+            {
+                "label": bar.label,
+                "value": bar.value,
+                "unit": bar.unit,
+                "seconds": list(bar.runs),
+                "core_seconds": bar.cores,
+                "late": bar.late,
+            }
             for bar in result.bars
         ],
         "settings": result.settings,
@@ -72,4 +79,5 @@ def keep(result: Measured, on: Mapping[str, object]) -> list[str]:
 def _line(bar: Bar, width: int) -> str:
     value = f"{'<' if bar.late else ''}{bar.value:,.4g}"
     ratio = "" if bar.ratio is None else f"   ours is {'>' if bar.late else ''}{bar.ratio:.2f} times as fast"
-    return f"  {bar.label:<{width}}  {value:>10} {bar.unit}{ratio}"
+    cores = f", {bar.cores:.1f} core seconds" if bar.cores else ""
+    return f"  {bar.label:<{width}}  {value:>10} {bar.unit}{cores}{ratio}"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks import models
+from benchmarks import machine, models
 from benchmarks.comparing import Contestant, Run
 from benchmarks.measured import Measured
 from benchmarks.peer import FOLDER, Job, Kind, Peer, PeerFailed, Precision, Running, Work
@@ -49,11 +49,12 @@ def started(result: Measured, peers: Sequence[Peer], work: Job) -> Iterator[dict
 
 def _contestant(running: Running) -> Contestant:
     def run(within: float) -> Run:
+        worked = machine.core_seconds(running.session)
         try:
             found = running.round(within)
         except PeerFailed:
             running.stop()
             raise
-        return Run(found.seconds, found.answers)
+        return Run(found.seconds, found.answers, machine.core_seconds(running.session) - worked)
 
     return run

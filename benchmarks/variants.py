@@ -78,11 +78,11 @@ def _shared(ours: Ours, loci: Sequence[Locus]) -> tuple[Contestant, list[int]]:
         sharing = Sharing("laboratory", f"round {next(rounds)}")
         requests = [request for locus in loci for request in _requests(locus, sharing)]
         before = int(ours.engine.stats()["tokens"])
-        begun = time.perf_counter()
+        begun, worked = time.perf_counter(), time.process_time()
         outcomes = ours.run(requests)
-        seconds = time.perf_counter() - begun
+        seconds, cores = time.perf_counter() - begun, time.process_time() - worked
         computed.append(int(ours.engine.stats()["tokens"]) - before)
-        return Run(seconds, [answer(outcome) for outcome in outcomes])
+        return Run(seconds, [answer(outcome) for outcome in outcomes], cores)
 
     return run, computed
 
