@@ -17,6 +17,7 @@ WORKLOADS = {  # name: module and function, imported when it runs
     "mixed": ("benchmarks.mixed", "mixed"),
     "mixed-long": ("benchmarks.mixed", "mixed_long"),
     "variants": ("benchmarks.variants", "variants"),
+    "saturation": ("benchmarks.saturation", "saturation"),
     "reads": ("benchmarks.reads", "reads"),
     "long": ("benchmarks.long", "long"),
     "scheduler": ("benchmarks.scheduler", "scheduler"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from benchmarks.comparing import Complaint
@@ -29,8 +29,8 @@ def greedy(engine: Ours, work: Sequence[Work], precision: Precision) -> Complain
         probes = [found for found in parted if found is not None][:_CHECKED]
         outcomes = engine.run([Score(tokens) for tokens, _ in probes])
         lost = [best - outcome.result.logprobs[-1] for outcome, (_, best) in zip(outcomes, probes, strict=True)]  # type: ignore[union-attr]
-        worst = max(lost, default=0.0)
-        return f"an id {worst:.2f} nats less likely than the best" if worst > NEAR_TIE[precision] else ""
+        worst = largest(lost)
+        return f"an id {worst:.2f} nats less likely than the best" if not worst <= NEAR_TIE[precision] else ""
 
     return complaint
 
@@ -50,7 +50,27 @@ def sums(lengths: Sequence[int], precision: Precision) -> Complaint:
     def complaint(_name: str, ours: Sequence[Any], theirs: Sequence[Any]) -> str:
         summed = (math.fsum(logprobs) for _, logprobs in ours)
         apart = [abs(mine - other) / length for mine, other, length in zip(summed, theirs, lengths, strict=True)]
-        worst = max(apart)
+        worst = largest(apart)
         return f"sums differ by {worst:.4f} nats a token" if not worst <= PER_TOKEN[precision] else ""
 
     return complaint
+
+
+def each(precision: Precision) -> Complaint:
+    """The complaint about log-probabilities one by one; ours and theirs are lists of them, a list for each piece of work."""
+
+    def complaint(_name: str, ours: Sequence[Any], theirs: Sequence[Any]) -> str:
+        if [len(mine) for mine in ours] != [len(other) for other in theirs]:
+            return "answers of another length than ours"
+        worst = largest(
+            abs(one - two) for mine, other in zip(ours, theirs, strict=True) for one, two in zip(mine, other, strict=True)
+        )
+        return f"log-probabilities differ by {worst:.3f} nats" if not worst <= NEAR_TIE[precision] else ""
+
+    return complaint
+
+
+def largest(values: Iterable[float]) -> float:
+    """The largest, 0 when there is none, and no number when one of them is none: `max` would pass over it."""
+    found = list(values)
+    return math.nan if any(map(math.isnan, found)) else max(found, default=0.0)

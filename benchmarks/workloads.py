@@ -94,10 +94,9 @@ def long(tokens: int, *, seed: int = 3) -> Tokens:
     return _bases(np.random.default_rng(seed), tokens)
 
 
-def region(sites: int, flank: int, *, seed: int = 7) -> str:
-    """Bases of a contig whose `sites` in the middle are to be saturated, `flank` bases on either side."""
-    drawn = np.random.default_rng(seed).integers(0, 4, sites + 2 * flank)
-    return "".join("ACGT"[base] for base in drawn.tolist())
+def contig(tokens: int, *, seed: int = 7) -> Tokens:
+    """A stretch of random bases, whose sites in the middle are to be saturated."""
+    return _bases(np.random.default_rng(seed), tokens)
 
 
 def short_request(number: int) -> Work:
