@@ -13,14 +13,6 @@ Floats = Sequence[float]  # float32 values, held exactly; `array("f")` or a tupl
 
 
 @dataclass(frozen=True, slots=True)
-class Draw:
-    """Draw the token at absolute position `position` from the logits of the row's last token."""
-
-    sampling: Sampling
-    position: int
-
-
-@dataclass(frozen=True, slots=True)
 class Extra:
     """What few rows ask beside the log-probabilities of their own targets. A line is a token of the row, counted from 0."""
 
@@ -45,7 +37,7 @@ class Row:
     tokens: Sequence[int]
     blocks: Sequence[int]  # the sequence's table, from its block number `first` on; append-only, so a reference is enough
     targets: Sequence[int] = ()  # wanted: log P(targets[i] | everything up to line `extra.skip` + i)
-    draw: Draw | None = None
+    draw: Sampling | None = None  # draw the token at position `commit` from the logits before it
     commit: int = 0  # the sequence counts as computed up to here afterwards; padding commits nothing
     first: int = 0  # blocks before this one have been given back: the sliding window has left them
     extra: Extra | None = None

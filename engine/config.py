@@ -9,6 +9,7 @@ from engine.errors import ConfigRefused
 
 Mode = Literal["continuous", "static"]
 Isa = Literal["auto", "avx2", "avx512"]
+Precision = Literal["fp32", "bf16"]
 Kernels = Literal["auto", "reference", "native"]
 LARGEST_THREADS = 256  # beyond it the thread libraries exhaust the process instead of raising an error
 _TILE = 64  # keys of an attention tile; kernels.plan.TILE, repeated because settings must not import torch
@@ -21,12 +22,16 @@ class EngineConfig:
     slots: int = 32  # sequences computed at once
     token_budget: int = 2048  # tokens a step may compute
     chunk: int = 512  # tokens one sequence may compute a step; chunks end at absolute multiples of it
+    long: int = 4096  # a sequence with more tokens to go is long: beside others it waits its turn
+    long_share: float = 0.25  # tokens that all long ones compute a step, relative to those of the others in it
+    deep: int = 8192  # from this position on chunks are halved, and again at each doubling: attention costs grow with the context
     grid: int = 16  # a chunk cut short by the budget ends at an absolute multiple of this
     blocks: int = 1024  # blocks of the pool
     block_size: int = 32  # tokens a block; divides the attention tile
     threads: int = 2
     mode: Mode = "continuous"
     isa: Isa = "auto"  # instruction set of the library kernels; a pin must be set before torch is first imported
+    precision: Precision = "fp32"  # of weights, KV and the inputs of products; sums, scores and the head stay float32
     kernels: Kernels = "auto"  # native: C++, refused where it cannot be built; auto: then the reference, named in the fingerprint
     self_test: bool = True  # prove batch invariance at start; without it no result claims it
     poison_free_blocks: bool = False  # fill freed memory with NaN, so that reading it cannot go unseen

@@ -47,7 +47,7 @@ def load(folder: Path, *, config: EngineConfig, clock: Callable[[], float] = tim
     deployment = _deployment(folder, weight_files(folder), config, kernel_set, used)
     if tokenizer.size > model.config.vocabulary:
         raise ModelRefused(f"{FILE} has ids up to {tokenizer.size - 1} and the model a vocabulary of {model.config.vocabulary}")
-    limits = Limits(model.config.vocabulary, model.config.context, deployment.fingerprint)
+    limits = Limits(model.config.vocabulary, model.config.context, deployment.fingerprint, window=model.config.window)
     runner = Runner(model, config)
     invariant, golden = selftest.run(runner, config, limits) if config.self_test else (False, "")
     if config.expected_golden and golden != config.expected_golden:

@@ -26,8 +26,9 @@ class Priority(enum.IntEnum):
 class Sharing:
     """Whose computed keys, values and scores a request may read and leave to others.
 
-    `private` neither reads nor writes any cache: sentinels, shadows, validation, rescoring. `reference` is for sequence of a registered
-    reference alone and is shared by everybody. `laboratory` is for patients' sequence, shared inside one laboratory under its `salt`.
+    `private` neither reads nor writes any cache: sentinels, shadows, validation, rescoring. `reference` is for sequence of a
+    registered reference alone and is shared by everybody. `laboratory` is for patients' sequence, shared inside one laboratory
+    under its `salt`.
     """
 
     kind: Literal["private", "reference", "laboratory"] = "private"
@@ -49,9 +50,9 @@ class Branch:
 class Score:
     """Log-probability of every token but the first, given all before it. Equal requests have equal results.
 
-    With `branch` the alternate is scored and not the window itself; what both have in common is computed once for all branches of equal
-    windows and equal `sharing` that are there together (the trunk). With `alternatives` every token from `alternatives_from` on is also
-    weighed against these ids.
+    With `branch` the alternate is scored and not the window itself; what both have in common is computed once for all branches of
+    equal windows and equal `sharing` that are there together (the trunk). With `alternatives` every token from `alternatives_from`
+    on is also weighed against these ids.
     """
 
     tokens: tuple[int, ...]
@@ -148,12 +149,15 @@ class GenerateResult:
 Result = ScoreResult | NextTokenResult | GenerateResult | EmbedResult
 
 
+State = Literal["finished", "failed", "cancelled"]
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """How one request ended. Times are what the engine's clock said, by default seconds since 1970."""
 
     handle: int
-    state: Literal["finished", "failed", "cancelled"]
+    state: State
     result: Result | None
     error: EngineError | None
     queued_at: float

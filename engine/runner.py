@@ -7,18 +7,15 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from torch import Tensor
 
-from engine import sampling
 from engine.batch import Batch, Row, RowOutput
 from engine.config import EngineConfig
-from engine.errors import NonFinite, RowFailed
+from engine.errors import RowFailed
 from engine.model import Model, StepInputs
+from engine.reading import Reader
 from kernels.plan import Span
 
 log = logging.getLogger(__name__)
-
-_HEAD_ELEMENTS = 1 << 22  # logits held at once, in elements: a large vocabulary is done in pieces
 
 
 class Runner:
@@ -28,6 +25,7 @@ class Runner:
         self.model, self._config = model, config
         pools = [model.kernels.pools(config.blocks) for _ in range(model.layers)]
         self._keys, self._values = [keys for keys, _ in pools], [values for _, values in pools]
+        self._reader = Reader(model, config.blocks, config.block_size)
         if config.poison_free_blocks:
             for pool in (*self._keys, *self._values):
                 pool.fill_(float("nan"))
@@ -40,6 +38,10 @@ class Runner:
             freed = torch.tensor(batch.released)
             for pool in (*self._keys, *self._values):
                 pool[freed] = float("nan")
+        if batch.copies:
+            sources, targets = (torch.tensor(blocks) for blocks in zip(*batch.copies, strict=True))
+            for pool in (*self._keys, *self._values):
+                pool[targets] = pool[sources]
         with torch.inference_mode():
             return self._isolated(batch.rows) if batch.rows else []
 
@@ -62,7 +64,7 @@ class Runner:
         hidden = self.model.embed(step)
         for index in range(self.model.layers):
             hidden = self.model.layer(index, hidden, step, self._keys[index], self._values[index])
-        return self._outputs(rows, hidden)
+        return self._reader.read(rows, hidden)
 
     def _inputs(self, rows: Sequence[Row]) -> StepInputs:
         geometry = self.model.geometry
@@ -81,43 +83,3 @@ class Runner:
         slots = (block[:, None] * kv_heads + np.arange(kv_heads)) * size + (where % size)[:, None]
         tokens, attend = torch.from_numpy(np.concatenate(ids)), self.model.kernels.plan(spans)
         return self.model.inputs(tokens, torch.from_numpy(where), torch.from_numpy(slots.reshape(-1)), attend)
-
-    def _outputs(self, rows: Sequence[Row], hidden: Tensor) -> list[RowOutput]:
-        wanted, targets, spans, first = [], [], [], 0
-        for row in rows:
-            if row.draw is not None:
-                wanted.append(first + row.draw.position - 1 - row.start)
-                targets.append(0)  # the drawn token is not known yet
-            wanted.extend(range(first, first + len(row.targets)))
-            targets.extend(row.targets)
-            spans.append(len(row.targets) + (row.draw is not None))
-            first += len(row.tokens)
-        if not wanted:
-            return [RowOutput() for _ in rows]
-        return self._read(rows, spans, hidden.index_select(0, torch.tensor(wanted)), targets)
-
-    def _read(self, rows: Sequence[Row], spans: list[int], hidden: Tensor, targets: list[int]) -> list[RowOutput]:
-        """Logits piece by piece, then a verdict for each row from its `spans[i]` lines of `hidden`."""
-        ends = np.cumsum(spans)
-        drawing = {int(end) - 1: row.draw for end, row in zip(ends, rows, strict=True) if row.draw is not None}
-        drawn: dict[int, int] = {}
-        chosen = torch.tensor(targets)
-        logprobs, finite = torch.empty(len(targets)), torch.empty(len(targets), dtype=torch.bool)
-        piece = max(1, _HEAD_ELEMENTS // self.model.config.vocabulary)
-        for start in range(0, len(targets), piece):
-            logits = self.model.head(hidden[start : start + piece])
-            part = slice(start, start + logits.shape[0])
-            finite[part] = torch.isfinite(logits).all(-1)
-            for line, draw in drawing.items():
-                if part.start <= line < part.stop and finite[line]:
-                    drawn[line] = sampling.draw(logits[line - start].numpy(), draw.sampling, draw.position)
-                    chosen[line] = drawn[line]
-            logprobs[part] = self.model.kernels.log_probabilities(logits, chosen[part])
-        finite &= torch.isfinite(logprobs)
-        outputs = []
-        for row, span, end in zip(rows, spans, ends.tolist(), strict=True):
-            if not bool(finite[end - span : end].all()):
-                outputs.append(RowOutput(error=NonFinite()))
-            else:
-                outputs.append(RowOutput(tuple(logprobs[end - span : end].tolist()), drawn.get(end - 1) if row.draw else None))
-        return outputs

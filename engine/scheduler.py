@@ -1,94 +1,32 @@
 """Which tokens the next step computes. Pure Python: no tensors, no clock of its own, work in proportion to what it schedules.
 
-A sequence has tokens *computed* and a *target*; there are no prefill and decode phases. Policy: whoever runs goes on; waiting
-requests enter in strict order of class, then arrival, the moment a slot and all the blocks they can ever need are free; the budget
-is handed out in the order of class, then admission.
+A sequence has tokens *computed* and a *target*; there are no prefill and decode phases. Policy: whoever runs goes on; who waits
+enters in strict order of class, then arrival, the moment a slot is free and all the blocks it can ever need can be promised; only
+a waiting STAT request sends others away. The budget goes to the classes in order, within a class to short sequences before long
+ones.
 """
 
 from __future__ import annotations
 
-import math
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import Literal
 
-from engine.batch import Batch, Draw, Row, RowOutput
+from engine.batch import Batch, Row, RowOutput
 from engine.blocks import BlockPool
+from engine.budget import Budget
 from engine.config import EngineConfig
-from engine.errors import ContextTooLong, EngineError, InvalidRequest, RequestRefused, RequestTooLarge
-from engine.request import COLDEST, Generate, GenerateResult, Outcome, Priority, Request, Result, Sampling, Score, ScoreResult
+from engine.errors import EngineError, RequestRefused
+from engine.ledger import Ledger
+from engine.preemption import victims
+from engine.prefix import PrefixCache
+from engine.refusals import Limits, refuse_unservable
+from engine.request import PRIVATE, Outcome, Priority, Request, State
+from engine.sequence import Scoring, Sequence, sequence_of
+from engine.slots import Slots
+from engine.trunks import Trunk, Trunks
+from engine.waiting import Waiting
 
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What the model can take, and what stands on every outcome."""
-
-    vocabulary: int
-    context: int
-    fingerprint: str = ""
-    batch_invariant: bool = False
-
-
-@dataclass(slots=True)
-class Sequence:
-    """One request on its way. `tokens` grows when one is drawn; everything else about its progress is derived."""
-
-    handle: int
-    request: Request
-    priority: Priority
-    queued_at: float
-    tokens: list[int]
-    computed: int = 0
-    logprobs: list[float] = field(default_factory=list)
-    blocks: list[int] = field(default_factory=list)
-    started_at: float | None = None
-    steps: int = 0
-
-    @property
-    def target(self) -> int:
-        """Positions to compute before the next decision: the last token of a score predicts nothing."""
-        return len(self.tokens) - isinstance(self.request, Score)
-
-    @property
-    def drawn(self) -> int:
-        """Tokens generated so far."""
-        return len(self.tokens) - len(self.request.prompt) if isinstance(self.request, Generate) else 0
-
-    @property
-    def done(self) -> bool:
-        """Whether the result is complete."""
-        if isinstance(self.request, Score):
-            return self.computed == self.target
-        return self.drawn == self.request.limit or (self.drawn > 0 and self.tokens[-1] == self.request.end)
-
-    def result(self) -> Result:
-        """The result of a sequence that is done."""
-        if isinstance(self.request, Score):
-            return ScoreResult(tuple(self.logprobs))
-        reason: Literal["length", "end"] = "end" if self.tokens[-1] == self.request.end else "length"
-        return GenerateResult(tuple(self.tokens[-self.drawn :]), tuple(self.logprobs), reason)
-
-    def row(self, end: int) -> Row:
-        """The chunk from `computed` to `end`."""
-        tokens = tuple(self.tokens[self.computed : end])
-        if isinstance(self.request, Score):
-            targets = tuple(self.tokens[self.computed + 1 : end + 1])
-            return Row(self.handle, self.computed, tokens, self.blocks, targets, commit=end)
-        draw = Draw(self.request.sampling, end) if end == len(self.tokens) else None
-        return Row(self.handle, self.computed, tokens, self.blocks, draw=draw, commit=end)
-
-
-def positions_needed(request: Request) -> int:
-    """KV positions a request can ever occupy: the last token of either kind is never computed."""
-    return len(request.tokens) - 1 if isinstance(request, Score) else len(request.prompt) + request.limit - 1
-
-
-def _refuse_undrawable(sampling: Sampling) -> None:
-    if sampling.temperature != 0 and not COLDEST <= sampling.temperature < math.inf:  # also refuses NaN
-        raise InvalidRequest(f"temperature must be 0 or a finite number from {COLDEST} on, not {sampling.temperature}")
-    if sampling.top_k < 0:
-        raise InvalidRequest(f"top_k must be at least 0, not {sampling.top_k}")
+__all__ = ["Limits", "Scheduler"]
 
 
 class Scheduler:
@@ -96,23 +34,29 @@ class Scheduler:
 
     def __init__(self, config: EngineConfig, pool: BlockPool, limits: Limits, clock: Callable[[], float]) -> None:
         self.config, self.pool, self.limits, self.clock = config, pool, limits, clock
-        self._waiting: dict[Priority, dict[int, Sequence]] = {priority: {} for priority in Priority}
-        self._running: dict[Priority, dict[int, Sequence]] = {priority: {} for priority in Priority}
+        self.ledger = Ledger(pool, config, limits.window)
+        self.cache = PrefixCache(pool, config.block_size, limits.fingerprint)
+        self.trunks = Trunks(self.ledger, config)
+        self.budget = Budget(config.token_budget, config.grid)
+        self._waiting = Waiting()
+        self._slots = Slots(config, self.ledger, limits.window)
         self._by_handle: dict[int, Sequence] = {}
         self._doomed: set[int] = set()  # cancelled while a step computes them
         self._in_flight = False
+        self._copies: list[tuple[int, int]] = []
         self._settled: deque[Outcome] = deque()
         self.steps = self.tokens = self.idle_slot_steps = 0
+        self.branch_tokens = self.recomputed_tokens = self.reused_tokens = self.evictions = 0
 
     @property
     def running(self) -> int:
         """Sequences that hold a slot."""
-        return sum(map(len, self._running.values()))
+        return self._slots.used
 
     @property
     def waiting(self) -> int:
-        """Sequences not yet admitted."""
-        return sum(map(len, self._waiting.values()))
+        """Sequences that hold none: queued, or waiting at a trunk."""
+        return len(self._waiting) + sum(len(trunk.waiters) for trunk in self.trunks)
 
     @property
     def has_work(self) -> bool:
@@ -121,18 +65,35 @@ class Scheduler:
 
     def tables(self) -> Iterator[list[int]]:
         """The block tables in use, for `BlockPool.check`."""
-        return (sequence.blocks for sequence in self._by_handle.values())
+        return (sequence.tables for sequence in self._by_handle.values())
+
+    def progress(self, handle: int) -> tuple[int, int] | None:
+        """Positions computed and wanted for a request that has not ended; for one that waits at a trunk those of the trunk."""
+        sequence = self._by_handle.get(handle)
+        if sequence is None:
+            return None
+        trunk = self.trunks.waited_for(sequence)
+        return min((trunk or sequence).computed, sequence.need), sequence.need
 
     def add(self, handle: int, request: Request, priority: Priority, now: float) -> None:
         """Queue a request, or settle it at once as failed when it could never be served."""
-        tokens = list(request.tokens if isinstance(request, Score) else request.prompt)
-        sequence = Sequence(handle, request, Priority(priority), now, tokens)
+        sequence = sequence_of(handle, request, priority, now)
         try:
-            self._refuse_unservable(request, tokens)
+            refuse_unservable(sequence, self.limits, self.ledger)
         except RequestRefused as refusal:
-            self._settled.append(self._outcome(sequence, "failed", error=refusal))
+            self._settled.append(self._outcome(sequence, "failed", refusal))
             return
-        self._waiting[sequence.priority][handle] = self._by_handle[handle] = sequence
+        self._by_handle[handle] = sequence
+        self.ledger.settle_kind(sequence)
+        trunk = self.trunks.join(sequence)
+        if trunk is None:
+            self._waiting.append(sequence)
+        elif trunk.handle not in self._by_handle:
+            self._by_handle[trunk.handle] = trunk
+            self._waiting.append(trunk)
+        else:
+            self._promote(trunk)
+            self._branch_off(trunk)
 
     def cancel(self, handle: int) -> bool:
         """Cancel in any state; False when the handle is unknown or already settled.
@@ -142,19 +103,17 @@ class Scheduler:
         sequence = self._by_handle.get(handle)
         if sequence is None or handle in self._doomed:
             return False
-        if self._in_flight and sequence.started_at is not None:
-            self._doomed.add(handle)
-        else:
-            self._settle(sequence, "cancelled")
+        self._withdraw(sequence)
         return True
 
     def schedule(self, now: float) -> Batch:
         """Admit what fits and cut the next chunk of each running sequence within the token budget."""
         self._admit(now)
-        rows = tuple(self._rows())
-        self.idle_slot_steps += self._admissible()
+        rows = self._rows()
+        self.idle_slot_steps += self._next() is not None
         self._in_flight = True
-        return Batch(rows, self.pool.drain_released())
+        copies, self._copies = tuple(self._copies), []
+        return Batch(rows, self.pool.drain_released(), copies)
 
     def postprocess(self, batch: Batch, outputs: list[RowOutput]) -> list[Outcome]:
         """Count what was computed and settle what ended; returns every outcome since the last call."""
@@ -165,110 +124,151 @@ class Scheduler:
 
     def _count(self, batch: Batch, outputs: list[RowOutput]) -> None:
         self._in_flight = False
-        self.steps += bool(batch.rows)
-        self.tokens += batch.tokens
+        if batch.rows:
+            self.steps += 1
+            self.tokens += batch.tokens
+            self.budget.note(short=any(output.short for output in outputs))
         for row, output in zip(batch.rows, outputs, strict=True):
             self._advance(self._by_handle[row.handle], row, output)
         for handle in self._doomed & self._by_handle.keys():
             self._settle(self._by_handle[handle], "cancelled")
         self._doomed.clear()
 
-    def _refuse_unservable(self, request: Request, tokens: list[int]) -> None:
-        if len(tokens) < (2 if isinstance(request, Score) else 1):
-            raise InvalidRequest("a score needs at least two tokens and a generation at least one")
-        if isinstance(request, Generate) and request.limit < 1:
-            raise InvalidRequest(f"limit must be at least 1, not {request.limit}")
-        if isinstance(request, Generate):
-            _refuse_undrawable(request.sampling)
-        if not all(isinstance(token, int) for token in tokens) or min(tokens) < 0 or max(tokens) >= self.limits.vocabulary:
-            raise InvalidRequest(f"token ids must be between 0 and {self.limits.vocabulary - 1}")
-        positions = positions_needed(request)
-        if positions > self.limits.context:
-            raise ContextTooLong(positions=positions, context=self.limits.context)
-        if self._blocks_for(positions) > self.pool.total:
-            raise RequestTooLarge(blocks_needed=self._blocks_for(positions), blocks_total=self.pool.total)
+    def _promote(self, trunk: Trunk) -> None:
+        """A trunk has the class of its most urgent waiter, queued or running."""
+        priority = min(waiter.priority for waiter in trunk.waiters.values())
+        if priority < trunk.priority:
+            self._waiting.take(trunk)
+            trunk.priority = priority
+            if trunk.running:
+                self._slots.hold(trunk)
+            else:
+                self._waiting.append(trunk)
 
-    def _blocks_for(self, positions: int) -> int:
-        return -(-positions // self.config.block_size)
+    def _fits(self, sequence: Sequence) -> bool:
+        return self.ledger.fits(sequence, sequence.beside)
 
-    def _next_waiting(self) -> Sequence | None:
-        return next((next(iter(queue.values())) for queue in self._waiting.values() if queue), None)
-
-    def _admissible(self) -> bool:
-        """Whether the next in line would fit now; after `_admit` this is a fault, and counted as one."""
-        sequence = self._next_waiting()
-        if sequence is None or self.running >= self.config.slots:
-            return False
-        return self._blocks_for(positions_needed(sequence.request)) <= self.pool.free
+    def _next(self) -> Sequence | None:
+        """Who starts next if it may now; after `_admit` there is nobody, and if there were it would be counted as a fault."""
+        return self._waiting.choose(self._fits) if self.running < self.config.slots else None
 
     def _admit(self, now: float) -> None:
-        while self._admissible():
-            sequence = self._next_waiting()
+        while (sequence := self._next()) is not None or self._make_room():
             if sequence is not None:
-                self._start(sequence, positions_needed(sequence.request), now)
+                self._start(sequence, now)
 
-    def _start(self, sequence: Sequence, positions: int, now: float) -> None:
-        sequence.blocks.extend(self.pool.allocate(self._blocks_for(positions)))
-        sequence.started_at = now
-        del self._waiting[sequence.priority][sequence.handle]
-        self._running[sequence.priority][sequence.handle] = sequence
+    def _make_room(self) -> bool:
+        """Send away just enough lower work for the first waiting STAT request; False when nobody went."""
+        urgent = self._waiting.head(Priority.STAT)
+        if urgent is None:
+            return False
+        slots, blocks = 1 + self.running - self.config.slots, self.ledger.wanted(urgent) + urgent.beside - self.ledger.spare
+        chosen = victims(self._slots, slots=slots, blocks=blocks, gain=self.ledger.gain)
+        for sequence in chosen:
+            self._evict(sequence)
+        return bool(chosen)
 
-    def _rows(self) -> Iterator[Row]:
-        left = self.config.token_budget
-        for group in self._running.values():
-            for sequence in group.values():
-                if left == 0:
-                    return
-                end = self._chunk_end(sequence, left)
-                if end > sequence.computed:
-                    left -= end - sequence.computed
-                    yield sequence.row(end)
+    def _start(self, sequence: Sequence, now: float) -> None:
+        self._waiting.start(sequence)
+        self._slots.hold(sequence)
+        sequence.started_at = now if sequence.started_at is None else sequence.started_at
+        if sequence.sharing != PRIVATE and sequence.shareable and not sequence.blocks:
+            self._take_up(sequence)
+        self.ledger.open(sequence)
+        if sequence.copy_from is not None:
+            self.ledger.grow(sequence, sequence.computed + 1)
+            self._copies.append((sequence.copy_from, sequence.blocks[-1]))
+        if isinstance(sequence, Trunk):
+            self.trunks.put_aside(sequence)
+            self._branch_off(sequence)
 
-    def _chunk_end(self, sequence: Sequence, left: int) -> int:
-        """End of the next chunk, on the grid of absolute positions unless it is the target."""
-        chunk, grid = self.config.chunk, self.config.grid
-        end = min(sequence.target, (sequence.computed // chunk + 1) * chunk)
-        if end - sequence.computed > left:
-            end = (sequence.computed + left) // grid * grid
-        return end
+    def _take_up(self, sequence: Sequence) -> None:
+        """Begin with the blocks, and the scores, that others computed of the same tokens; at least one token is left to compute."""
+        sequence.key = self.cache.root(sequence.sharing)
+        cap = min(sequence.shareable, sequence.target - 1)
+        entries = self.cache.match(sequence.key, sequence.tokens[:cap], scored=isinstance(sequence, Scoring))
+        if entries:
+            self.ledger.adopt(sequence, [entry.block for entry in entries])
+            sequence.take_up(entries, self.config.block_size)
+            self.reused_tokens += sequence.computed
+
+    def _evict(self, sequence: Sequence) -> None:
+        """It gives way, keeps what is known, and will compute its positions again."""
+        self._copies = [copy for copy in self._copies if copy[1] not in sequence.blocks]
+        self._free(sequence)
+        self.evictions += 1
+        sequence.restart()
+        if not isinstance(sequence, Trunk):
+            self.ledger.settle_kind(sequence)
+        self._waiting.append(sequence, first=True)
+
+    def _rows(self) -> list[Row]:
+        return self._slots.deal(self.budget.now)
 
     def _advance(self, sequence: Sequence, row: Row, output: RowOutput) -> None:
         sequence.steps += 1
         if output.error is not None:
-            self._settle(sequence, "failed", output.error)
+            self._fail(sequence, output.error)
         elif row.handle not in self._doomed:
-            sequence.computed = max(sequence.computed, row.commit)
-            sequence.logprobs.extend(output.logprobs)
-            if output.token is not None:
-                sequence.tokens.append(output.token)
+            sequence.take(row, output)
+            self.ledger.copied(sequence)
+            if sequence.key:
+                self.cache.register(sequence)
+            if isinstance(sequence, Trunk):
+                self._branch_off(sequence)
+            if sequence.slides:
+                self.ledger.slide(sequence)
             if sequence.done:
                 self._finish(sequence)
+
+    def _branch_off(self, trunk: Trunk) -> None:
+        for waiter in self.trunks.ripe(trunk):
+            if waiter.done:
+                self._finish(waiter)
+            else:
+                self._waiting.append(waiter)
+
+    def _fail(self, sequence: Sequence, error: EngineError) -> None:
+        """A trunk that fails takes nobody along who might do without it."""
+        if isinstance(sequence, Trunk):
+            for waiter in self.trunks.desert(sequence):
+                self._waiting.append(waiter)
+            for waiter in list(sequence.waiters.values()):
+                self._settle(waiter, "failed", error)
+        if sequence.handle in self._by_handle:
+            self._settle(sequence, "failed", error)
 
     def _finish(self, sequence: Sequence) -> None:
         self._settle(sequence, "finished")
 
-    def _settle(
-        self, sequence: Sequence, state: Literal["finished", "failed", "cancelled"], error: EngineError | None = None
-    ) -> None:
-        """The one way out: give back slot and blocks, report."""
-        self._waiting[sequence.priority].pop(sequence.handle, None)
-        self._running[sequence.priority].pop(sequence.handle, None)
-        del self._by_handle[sequence.handle]
-        self.pool.release(sequence.blocks)
-        self._settled.append(self._outcome(sequence, state, error))
+    def _withdraw(self, sequence: Sequence) -> None:
+        """Cancelled: a row in a running step goes when the step has ended."""
+        if self._in_flight and sequence.running:
+            self._doomed.add(sequence.handle)
+            if isinstance(sequence, Trunk):
+                self.trunks.end(sequence)  # who comes now needs another
+        else:
+            self._settle(sequence, "cancelled")
 
-    def _outcome(
-        self, sequence: Sequence, state: Literal["finished", "failed", "cancelled"], error: EngineError | None = None
-    ) -> Outcome:
-        return Outcome(
-            handle=sequence.handle,
-            state=state,
-            result=sequence.result() if state == "finished" else None,
-            error=error,
-            queued_at=sequence.queued_at,
-            started_at=sequence.started_at,
-            finished_at=self.clock(),
-            steps=sequence.steps,
-            fingerprint=self.limits.fingerprint,
-            batch_invariant=self.limits.batch_invariant,
+    def _free(self, sequence: Sequence) -> None:
+        self._slots.leave(sequence)
+        self.ledger.close(sequence)
+        self.ledger.leave(sequence)
+
+    def _settle(self, sequence: Sequence, state: State, error: EngineError | None = None) -> None:
+        """The one way out: give back slot and blocks, report."""
+        del self._by_handle[sequence.handle]
+        self._waiting.take(sequence)
+        self._free(sequence)
+        if isinstance(sequence, Trunk):
+            self.trunks.end(sequence)
+            return
+        self._settled.append(self._outcome(sequence, state, error))
+        deserted = self.trunks.leave(sequence)
+        if deserted is not None:
+            self._withdraw(deserted)
+
+    def _outcome(self, sequence: Sequence, state: State, error: EngineError | None = None) -> Outcome:
+        return sequence.outcome(
+            state, error, self.clock(), fingerprint=self.limits.fingerprint, batch_invariant=self.limits.batch_invariant
         )

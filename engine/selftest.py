@@ -1,4 +1,4 @@
-"""The proof at start: this process gives one request the same bits alone and in company."""
+"""The proof at start: this process gives one request the same bits alone and in company, from a shared trunk and without."""
 
 from __future__ import annotations
 
@@ -11,7 +11,20 @@ from typing import Protocol
 from engine.batch import Batch, RowOutput
 from engine.blocks import BlockPool
 from engine.config import EngineConfig
-from engine.request import Generate, Priority, Request, Sampling, Score
+from engine.request import (
+    REFERENCE,
+    Branch,
+    Embed,
+    EmbedResult,
+    Generate,
+    NextToken,
+    Priority,
+    Request,
+    Result,
+    Sampling,
+    Score,
+    ScoreResult,
+)
 from engine.scheduler import Limits, Scheduler
 
 Bits = dict[int, bytes]
@@ -34,9 +47,15 @@ def requests(limits: Limits, capacity: int) -> list[Request]:
         return tuple(generator.randrange(limits.vocabulary) for _ in range(max(2, min(length, longest))))
 
     mix: list[Request] = [Score(tokens(length)) for length in (2, 9, 33, 64, 65, 66, 130, 193)]
-    if longest >= 24:
-        mix.append(Generate(tokens(11), limit=5, sampling=Sampling(temperature=1.0, seed=7)))
-    return mix
+    if longest < 24:
+        return mix
+    window = tokens(100)
+    alternates = [
+        Branch(at, ((window[at] + 1) % limits.vocabulary, *window[at + 1 :])) for at in (1, len(window) // 2, len(window) - 1)
+    ]
+    mix.extend(Score(window, REFERENCE, branch) for branch in alternates)
+    mix.extend((Score(window, REFERENCE), NextToken(window, sharing=REFERENCE), Embed(tokens(70))))
+    return [*mix, Generate(tokens(11), limit=5, sampling=Sampling(temperature=1.0, seed=7))]
 
 
 def bits(runner: Runs, config: EngineConfig, limits: Limits, batch: list[Request]) -> Bits:
@@ -48,9 +67,16 @@ def bits(runner: Runs, config: EngineConfig, limits: Limits, batch: list[Request
     while scheduler.has_work:
         step = scheduler.schedule(0.0)
         for outcome in scheduler.postprocess(step, runner.run(step)):
-            logprobs = outcome.result.logprobs if outcome.result else ()
-            found[outcome.handle] = struct.pack(f"<{len(logprobs)}d", *logprobs)
+            found[outcome.handle] = numbers(outcome.result) if outcome.result else b""
     return found
+
+
+def numbers(result: Result) -> bytes:
+    """Everything numerical of a result, exactly."""
+    values = (*result.vector,) if isinstance(result, EmbedResult) else (*result.logprobs,)
+    if isinstance(result, ScoreResult):
+        values += (*result.alternatives,)
+    return struct.pack(f"<{len(values)}d", *values)
 
 
 def run(runner: Runs, config: EngineConfig, limits: Limits) -> tuple[bool, str]:

@@ -1,17 +1,17 @@
 """Static batching, the baseline: the same rows through the same runner, scheduled the old way.
 
 A batch is taken whole, prompts are padded to its longest, every row is computed until the longest ends, and only then may
-others enter. Result bits equal those of continuous batching; only the time differs.
+others enter. Result bits equal those of continuous batching; only the time differs. Nothing is shared and nobody gives way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import replace
 
 from engine.batch import Batch, Row, RowOutput
 from engine.request import Generate
-from engine.scheduler import Scheduler, Sequence
+from engine.scheduler import Scheduler
+from engine.sequence import Sequence
 
 _PAD = 0  # any valid id: what it computes is thrown away
 
@@ -35,43 +35,47 @@ class StaticScheduler(Scheduler):
     def _admit(self, now: float) -> None:
         if self.running:
             return
-        group: list[Sequence] = []
-        for queue in self._waiting.values():
-            group.extend(list(queue.values())[: self.config.slots - len(group)])
-        while len(group) > 1 and len(group) * self._blocks_for(self._positions(group)) > self.pool.free:
+        group = list(self._waiting)[: self.config.slots]
+        while len(group) > 1 and len(group) * self._blocks(group) > self.pool.available:
             group.pop()
-        self._padded, self._common = max(map(self._prompt, group), default=0), 0
-        for sequence in group:
-            self._start(sequence, self._positions(group), now)
+        self._padded, self._common = max((sequence.target for sequence in group), default=0), 0
+        positions = self._positions(group) if group else 0
+        for sequence in group:  # the blocks of the longest, at once: the true lengths are unknown to this scheduler
+            sequence.need = positions
+            self._start(sequence, now)
+            self.ledger.grow(sequence, positions)
+
+    def _take_up(self, sequence: Sequence) -> None:
+        """Nothing: the baseline computes every token of every request."""
 
     @staticmethod
-    def _prompt(sequence: Sequence) -> int:
-        return sequence.target
-
-    def _positions(self, group: list[Sequence]) -> int:
-        """Blocks are reserved for the longest prompt and the highest limit: the true lengths are unknown to this scheduler."""
+    def _positions(group: list[Sequence]) -> int:
+        """The longest prompt and the highest limit."""
         limits = (sequence.request.limit - 1 for sequence in group if isinstance(sequence.request, Generate))
-        return max(map(self._prompt, group)) + max(limits, default=0)
+        return max(sequence.target for sequence in group) + max(limits, default=0)
 
-    def _admissible(self) -> bool:
-        return not self.running and self._next_waiting() is not None
+    def _blocks(self, group: list[Sequence]) -> int:
+        return self.ledger.blocks_for(self._positions(group))
 
-    def _rows(self) -> Iterator[Row]:
-        rows = [sequence for group in self._running.values() for sequence in group.values()]
+    def _next(self) -> Sequence | None:
+        return None if self.running else next(iter(self._waiting), None)
+
+    def _rows(self) -> list[Row]:
+        rows = list(self._slots)
         if self._common < self._padded:
-            width = max(1, min(self.config.chunk, self.config.token_budget // len(rows)))
+            width = max(1, min(self.config.chunk, self.budget.now // len(rows)))
             end = min(self._padded, self._common + width)
-            yield from (self._padded_row(sequence, end) for sequence in rows)
-        else:
-            yield from (self._next_row(sequence) for sequence in rows)
+            return [self._padded_row(sequence, end) for sequence in rows]
+        return [self._next_row(sequence) for sequence in rows]
 
     def _padded_row(self, sequence: Sequence, end: int) -> Row:
         """The sequence's own part of the common chunk, then padding, which is computed and thrown away."""
-        stop = min(end, sequence.target if sequence.drawn == 0 else sequence.computed)
+        drawn = isinstance(sequence.request, Generate) and sequence.target > len(sequence.request.prompt)
+        stop = min(end, sequence.computed if drawn else sequence.target)
         if stop <= self._common:
-            return Row(sequence.handle, self._common, (_PAD,) * (end - self._common), sequence.blocks)
+            return Row(sequence.handle, self._common, [_PAD] * (end - self._common), sequence.blocks)
         own = sequence.row(stop)
-        return replace(own, tokens=own.tokens + (_PAD,) * (end - stop))
+        return replace(own, tokens=[*own.tokens, *[_PAD] * (end - stop)])
 
     def _next_row(self, sequence: Sequence) -> Row:
         """The next token, or for a sequence that is done its last position once more."""

@@ -4,17 +4,32 @@ from __future__ import annotations
 
 import random
 import struct
+from array import array
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from engine.batch import Batch, RowOutput
+from engine import selftest
+from engine.batch import Batch, ExtraOutput, Row, RowOutput
 from engine.blocks import BlockPool
 from engine.config import EngineConfig
-from engine.request import Generate, Outcome, Priority, Request, Sampling, Score
+from engine.request import (
+    REFERENCE,
+    Branch,
+    Embed,
+    Generate,
+    NextToken,
+    Outcome,
+    Priority,
+    Request,
+    Sampling,
+    Score,
+    Sharing,
+)
 from engine.scheduler import Limits, Scheduler
 from engine.static import StaticScheduler
 
 LIMITS = Limits(vocabulary=11, context=512)
+LABORATORY = Sharing("laboratory", "salt")
 
 
 @dataclass(frozen=True)
@@ -47,7 +62,8 @@ def drive(
         planned.pool.check(planned.tables())
         step += 1
     run(planned.schedule(float(step)))  # so that the last freed blocks are poisoned too
-    assert planned.pool.free == config.blocks
+    assert planned.pool.available == config.blocks
+    assert planned.ledger.promised == 0
     assert planned.idle_slot_steps == 0
     return outcomes
 
@@ -56,22 +72,36 @@ def bits(outcome: Outcome) -> bytes:
     """Everything numerical of a result, exactly."""
     assert outcome.result is not None, outcome.error
     tokens = getattr(outcome.result, "tokens", ())
-    return struct.pack(f"<{len(tokens)}q", *tokens) + struct.pack(f"<{len(outcome.result.logprobs)}d", *outcome.result.logprobs)
+    return struct.pack(f"<{len(tokens)}q", *tokens) + selftest.numbers(outcome.result)
 
 
 def echo(batch: Batch) -> list[RowOutput]:
-    """A model for scheduler tests: log P(target) is minus the target; the drawn token is the position modulo 7."""
-    return [
-        RowOutput(
-            tuple(-float(target) for target in row.targets) or ((-1.0,) if row.draw else ()),
-            None if row.draw is None else row.draw.position % 7,
-        )
-        for row in batch.rows
-    ]
+    """A model for scheduler tests: log P(token) is minus the token wherever it stands; the drawn token is its position modulo 7."""
+    return [_echo(row) for row in batch.rows]
+
+
+def _echo(row: Row) -> RowOutput:
+    token = None if row.draw is None else row.commit % 7
+    logprobs = array("f", [-float(target) for target in row.targets] or ([-1.0] if row.draw else []))
+    if row.extra is None:
+        return RowOutput(logprobs, token)
+    lines = row.commit - row.start
+    ids = () if row.extra.ids is None else (row.extra.ids or tuple(range(11))) * max(0, lines - row.extra.ids_from)
+    before = 0.0 if row.extra.pooled is None or not row.extra.pooled else row.extra.pooled[0]
+    pooled = None if row.extra.pooled is None else array("d", [before + sum(row.tokens[:lines])])
+    extra = ExtraOutput(
+        [-float(token) for token in row.extra.lead],
+        [-float(token) for _, token in row.extra.forks],
+        [-float(i) for i in ids],
+        pooled,
+    )
+    return RowOutput(logprobs, token, extra=extra)
 
 
 def mixed_requests(seed: int = 5) -> list[Request]:
-    """Scores around tile and block boundaries, and generations greedy and drawn."""
+    """Every kind: scores around tile and block boundaries, generations greedy and drawn, two windows with alternates from one end
+    to the other, a scan, next tokens, embeddings.
+    """
     generator = random.Random(seed)
 
     def tokens(length: int) -> tuple[int, ...]:
@@ -83,4 +113,21 @@ def mixed_requests(seed: int = 5) -> list[Request]:
         Generate(tokens(length), limit=7, sampling=Sampling(temperature=1.3, top_k=top_k, seed=length, sample=2))
         for length, top_k in ((4, 0), (31, 5), (70, 3))
     ]
-    return scores + greedy + drawn
+    return scores + greedy + drawn + related(tokens(100), LABORATORY) + related(tokens(49), REFERENCE)
+
+
+def related(window: tuple[int, ...], sharing: Sharing) -> list[Request]:
+    """A window, alternates of it, and everything else that can share its beginning."""
+    places = (1, 2, 15, 16, 17, len(window) // 2, len(window) - 1)
+    alternates = [Branch(at, ((window[at] + 3) % 11, *window[at + 1 :])) for at in places]
+    longer = Branch(20, (*window[30:], *window[:5]))  # a deletion: everything behind it moves
+    return [
+        Score(window, sharing),
+        *(Score(window, sharing, branch) for branch in (*alternates, longer)),
+        Score(window, sharing, alternatives=(3, 4, 5), alternatives_from=40),
+        NextToken(window, sharing=sharing),
+        NextToken(window[:33], wanted=(7, 2), sharing=sharing),
+        Generate(window[:40], limit=4, sharing=sharing),
+        Embed(window),
+        Embed(window[:20], pooling="last"),
+    ]

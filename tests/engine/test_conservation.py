@@ -1,4 +1,6 @@
-"""A random life of scheduler and pool: whatever comes, no block is lost and every request ends exactly once."""
+"""A random life of scheduler and pool: whatever comes, no block is lost, every promise can be kept, every request ends exactly once
+and no log-probability is lost on the way.
+"""
 
 from __future__ import annotations
 
@@ -11,27 +13,74 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from engine.batch import RowOutput
 from engine.config import EngineConfig
 from engine.errors import RowFailed
-from engine.request import Generate, Priority, Score
-from tests.engine.driving import echo, scheduler
+from engine.request import (
+    PRIVATE,
+    REFERENCE,
+    Branch,
+    Embed,
+    Generate,
+    NextToken,
+    Outcome,
+    Priority,
+    Request,
+    Score,
+    Sharing,
+)
+from engine.scheduler import Limits
+from tests.engine.driving import LIMITS, echo, scheduler
 
-CONFIG = EngineConfig(slots=3, token_budget=24, chunk=16, grid=4, blocks=9, block_size=8)
+CONFIG = EngineConfig(slots=3, token_budget=24, chunk=16, grid=4, blocks=9, block_size=8, long=40, deep=32)
+WINDOWS = [tuple((index * step) % 11 for index in range(length)) for step, length in ((1, 40), (3, 40), (5, 23), (1, 60))]
+SHARINGS = st.sampled_from((PRIVATE, REFERENCE, REFERENCE, Sharing("laboratory", "a"), Sharing("laboratory", "b")))
+
+
+@st.composite
+def requests(draw: st.DrawFn) -> Request:
+    """Every kind; windows are few, so that they meet."""
+    length, sharing, window = draw(st.integers(1, 90)), draw(SHARINGS), draw(st.sampled_from(WINDOWS))
+    tokens = tuple(index % 11 for index in range(length))
+    at = draw(st.integers(1, len(window) - 1))
+    plain = st.sampled_from((
+        Score(tokens, sharing),
+        Score(window, sharing),
+        Score(window, alternatives=(3, 4), alternatives_from=at),
+        Generate(tokens, length % 12 + 1, end=5, sharing=sharing),
+        Generate(window, 3, sharing=sharing),
+        NextToken(window, sharing=sharing),
+        Embed(tokens),
+    ))  # fmt: skip
+    branches = st.builds(lambda token: Score(window, sharing, Branch(at, (token, *window[at + 1 :]))), st.integers(0, 10))
+    return draw(st.one_of(plain, branches, branches))
+
+
+def promised(outcome: Outcome, request: Request) -> None:
+    """A finished score holds exactly what the model says of its tokens, whatever happened on the way."""
+    if outcome.state != "finished":
+        return
+    if isinstance(request, Score):
+        assert list(outcome.result.logprobs) == [-float(token) for token in request.scored[1:]]
+        lines = len(request.tokens) - request.alternatives_from if request.alternatives else 0
+        assert list(outcome.result.alternatives) == [-float(token) for token in request.alternatives] * lines
+    if isinstance(request, Embed):
+        assert outcome.result.vector == (sum(request.tokens) / len(request.tokens),)
+    if isinstance(request, NextToken):
+        assert len(outcome.result.logprobs) == 11
 
 
 class Life(RuleBasedStateMachine):
     """Adds, cancels before, between and during steps, failing rows."""
 
-    mode = "continuous"
+    mode, limits = "continuous", LIMITS
 
     def __init__(self) -> None:
         super().__init__()
-        self.policy = scheduler(dataclasses.replace(CONFIG, mode=self.mode))
-        self.next, self.open, self.ended = 0, set(), set()
+        self.policy = scheduler(dataclasses.replace(CONFIG, mode=self.mode), self.limits)
+        self.next, self.open = 0, {}
 
-    @rule(kind=st.booleans(), length=st.integers(1, 90), limit=st.integers(1, 12), priority=st.sampled_from(Priority))
-    def add(self, kind: bool, length: int, limit: int, priority: Priority) -> None:
-        tokens = tuple(index % 11 for index in range(length))
-        self.policy.add(self.next, Score(tokens) if kind else Generate(tokens, limit, end=5), priority, 0.0)
-        self.open.add(self.next)
+    @rule(request=requests(), priority=st.sampled_from(Priority))
+    def add(self, request: Request, priority: Priority) -> None:
+        self.policy.add(self.next, request, priority, 0.0)
+        self.open[self.next] = request
         self.next += 1
 
     @rule(data=st.data())
@@ -39,21 +88,26 @@ class Life(RuleBasedStateMachine):
         if self.next:
             self.policy.cancel(data.draw(st.integers(0, self.next - 1)))
 
-    @rule(data=st.data(), cancelled=st.integers(0, 60), fault=st.integers(0, 12))
-    def step(self, data: st.DataObject, cancelled: int, fault: int) -> None:
+    @rule(request=requests(), cancelled=st.integers(0, 60), fault=st.integers(0, 12), late=st.booleans())
+    def step(self, request: Request, cancelled: int, fault: int, late: bool) -> None:
         batch = self.policy.schedule(0.0)
+        if late:
+            self.add(request, Priority.STAT)
         self.policy.cancel(cancelled)
         outputs = echo(batch)
         if fault < len(outputs):
             outputs[fault] = RowOutput(error=RowFailed())
-        outcomes = {outcome.handle for outcome in self.policy.postprocess(batch, outputs)}
-        assert outcomes <= self.open
-        self.open -= outcomes
+        self.end(self.policy.postprocess(batch, outputs))
         assert self.policy.idle_slot_steps == 0
+
+    def end(self, outcomes: list[Outcome]) -> None:
+        for outcome in outcomes:
+            promised(outcome, self.open.pop(outcome.handle))
 
     @invariant()
     def nothing_is_lost(self) -> None:
         self.policy.pool.check(self.policy.tables())
+        assert self.policy.ledger.check()
         assert self.policy.running <= CONFIG.slots
 
     def teardown(self) -> None:
@@ -61,9 +115,16 @@ class Life(RuleBasedStateMachine):
             if not self.policy.has_work:
                 break
             batch = self.policy.schedule(0.0)
-            self.open -= {outcome.handle for outcome in self.policy.postprocess(batch, echo(batch))}
+            self.end(self.policy.postprocess(batch, echo(batch)))
         assert not self.open
-        assert self.policy.pool.free == CONFIG.blocks
+        assert self.policy.pool.available == CONFIG.blocks
+        assert self.policy.ledger.promised == 0
+
+
+class SlidingLife(Life):
+    """The same with a sliding window, so that blocks are given back on the way."""
+
+    limits = Limits(vocabulary=11, context=512, window=12)
 
 
 class StaticLife(Life):
@@ -72,6 +133,6 @@ class StaticLife(Life):
     mode = "static"
 
 
-LENGTHS = settings(max_examples=60, stateful_step_count=40, deadline=None)
-TestLife, TestStaticLife = Life.TestCase, StaticLife.TestCase
-TestLife.settings = TestStaticLife.settings = LENGTHS
+TestLife, TestSlidingLife, TestStaticLife = Life.TestCase, SlidingLife.TestCase, StaticLife.TestCase
+TestLife.settings = settings(max_examples=200, stateful_step_count=50, deadline=None)  # 10,000 steps
+TestSlidingLife.settings = TestStaticLife.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)

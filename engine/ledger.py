@@ -1,0 +1,128 @@
+"""Who holds blocks and who may still take how many. A sequence is let in only when all it can ever need is promised to it, and
+takes blocks one by one as it is computed, so that memory holds what exists and nobody who runs ever waits for memory.
+"""
+
+from __future__ import annotations
+
+from engine.blocks import BlockPool
+from engine.config import EngineConfig
+from engine.sequence import Reserve, Sequence
+
+
+class Ledger:
+    """Promises over one pool. `window` is the model's sliding window in tokens, or None."""
+
+    def __init__(self, pool: BlockPool, config: EngineConfig, window: int | None) -> None:
+        self.pool, self._size, self._window = pool, config.block_size, window
+        self._sliding = 0 if window is None or config.mode == "static" else self.blocks_for(window + config.chunk) + 2
+        self.promised = 0
+
+    @property
+    def spare(self) -> int:
+        """Blocks that nobody holds and that are promised to nobody."""
+        return self.pool.available - self.promised
+
+    def blocks_for(self, positions: int) -> int:
+        """Blocks that hold so many positions."""
+        return -(-positions // self._size)
+
+    def most(self, positions: int) -> int:
+        """Blocks that a sequence of so many positions holds at most at once, when nothing else needs what it leaves behind."""
+        whole = self.blocks_for(positions)
+        return min(whole, self._sliding) if self._sliding else whole
+
+    def settle_kind(self, sequence: Sequence) -> None:
+        """Let it slide where it can run in fewer blocks than it has positions for; its blocks are then nobody else's."""
+        sequence.slides = self.most(sequence.need) < self.blocks_for(sequence.need)
+        if sequence.slides:
+            sequence.shareable = 0
+
+    def wanted(self, sequence: Sequence) -> int:
+        """Blocks it needs beyond those it holds."""
+        return (self.most(sequence.need) if sequence.slides else self.blocks_for(sequence.need)) - len(sequence.blocks)
+
+    def fits(self, sequence: Sequence, beside: int = 0) -> bool:
+        """Whether all it needs, and `beside` blocks more, can be promised now, or one of its trunk's branches may run on the
+        reserve.
+        """
+        wanted, reserve = self.wanted(sequence), sequence.reserve
+        on_reserve = reserve is not None and reserve.idle and wanted <= reserve.size and sequence.computed > 0
+        return wanted + beside <= self.spare or on_reserve
+
+    def gain(self, sequence: Sequence) -> int:
+        """Blocks to spare, at least, when it would leave now."""
+        own = sum(self.pool.references(block) == 1 for block in sequence.blocks)
+        return own + sequence.promise - sequence.reserved
+
+    def open(self, sequence: Sequence) -> None:
+        """Promise what it needs; `fits` was true. A branch uses the reserve only where it must."""
+        wanted, reserve = self.wanted(sequence), sequence.reserve
+        sequence.promise = wanted
+        if wanted <= self.spare or reserve is None:
+            self.promised += wanted
+        else:
+            reserve.idle, sequence.reserved = False, wanted
+
+    def put_aside(self, reserve: Reserve, size: int) -> bool:
+        """Make a reserve at least so large; False where that cannot be promised."""
+        more = max(0, size - reserve.size)
+        if more > self.spare:
+            return False
+        reserve.size += more
+        self.promised += more
+        return True
+
+    def leave(self, sequence: Sequence) -> None:
+        """A member leaves its reserve; the last one ends it."""
+        reserve, sequence.reserve = sequence.reserve, None
+        if reserve is not None:
+            reserve.members -= 1
+            if reserve.members == 0:
+                self.promised -= reserve.size
+
+    def grow(self, sequence: Sequence, end: int) -> None:
+        """Take the blocks for the positions up to `end` out of what was promised."""
+        count = self.blocks_for(end) - sequence.first - len(sequence.blocks)
+        sequence.blocks.extend(self.pool.allocate(count))
+        sequence.room += count * self._size
+        sequence.promise -= count
+        self.promised -= count
+
+    def slide(self, sequence: Sequence) -> None:
+        """Give back the blocks that no later position can see; what is still to come is promised again."""
+        left_behind = max(0, sequence.computed - (self._window or 0) + 1) // self._size - sequence.first
+        if left_behind > 0:
+            self.pool.release(sequence.blocks[:left_behind])
+            del sequence.blocks[:left_behind]
+            sequence.first += left_behind
+            to_come = self.blocks_for(sequence.need) - sequence.first - len(sequence.blocks)
+            again = min(left_behind, to_come - sequence.promise)
+            sequence.promise += again
+            self.promised += again
+
+    def adopt(self, sequence: Sequence, blocks: list[int]) -> None:
+        """Let a sequence that holds nothing begin with blocks that others computed."""
+        self.pool.share(blocks)
+        sequence.blocks.extend(blocks)
+        sequence.room = len(sequence.blocks) * self._size
+
+    def copied(self, sequence: Sequence) -> None:
+        """The block it was copied from is no longer needed."""
+        if sequence.copy_from is not None:
+            self.pool.release([sequence.copy_from])
+            sequence.copy_from = None
+
+    def close(self, sequence: Sequence) -> None:
+        """Take everything back, promises included; it stays a member of its reserve."""
+        self.copied(sequence)
+        self.pool.release(sequence.blocks)
+        sequence.blocks.clear()
+        self.promised -= sequence.promise
+        if sequence.reserved and sequence.reserve is not None:
+            self.promised += sequence.reserved
+            sequence.reserve.idle = True
+        sequence.promise = sequence.reserved = 0
+
+    def check(self) -> bool:
+        """Whether every promise can be kept."""
+        return 0 <= self.promised <= self.pool.available

@@ -1,0 +1,119 @@
+"""What earlier sequences computed and later ones may take up: full blocks by the chain of tokens that led to them.
+
+A key is a keyed hash over the key before it and the tokens of the block, begun from a secret of this process, the deployment and
+the sharing of the request: who does not share finds nothing, and a key tells nothing about the tokens.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from array import array
+from collections.abc import Iterable, Iterator
+from collections.abc import Sequence as SequenceOf
+from dataclasses import dataclass
+
+from engine.blocks import BlockPool
+from engine.request import Sharing
+from engine.sequence import Scoring, Sequence
+
+_KEY_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A full block. `scores` are log P of the tokens inside it (the very first token of a sequence has none), None: never
+    scored.
+    """
+
+    key: bytes
+    block: int
+    tokens: tuple[int, ...]
+    scores: array[float] | None
+
+
+class PrefixCache:
+    """Finds blocks by content. One deployment, one cache; `pool` tells which blocks it had to give away."""
+
+    def __init__(self, pool: BlockPool, block_size: int, fingerprint: str) -> None:
+        self._pool, self._size = pool, block_size
+        self._secret, self._fingerprint = secrets.token_bytes(32), fingerprint
+        self._entries: dict[bytes, Entry] = {}
+        self._keys: dict[int, bytes] = {}
+        self.hits = self.evictions = 0  # blocks
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def root(self, sharing: Sharing) -> bytes:
+        """The key before the first block."""
+        scope = "\0".join((sharing.kind, sharing.salt, self._fingerprint))
+        return hashlib.blake2b(scope.encode(), key=self._secret, digest_size=_KEY_BYTES).digest()
+
+    def match(self, root: bytes, tokens: SequenceOf[int], *, scored: bool) -> list[Entry]:
+        """The longest run of blocks from the start of `tokens` that can be taken up; with `scored`, of blocks that bring their
+        scores.
+        """
+        self.strike_out()
+        found: list[Entry] = []
+        for key, piece in self._chain(root, tokens):
+            entry = self._entries.get(key)
+            if entry is None or entry.tokens != piece or (scored and entry.scores is None):
+                break
+            found.append(entry)
+        self.hits += len(found)
+        return found
+
+    def add(self, key: bytes, tokens: SequenceOf[int], block: int, scores: array[float] | None) -> bytes:
+        """Make a full block findable after the block of `key`; returns its own key. A scored block replaces one without scores."""
+        self.strike_out()
+        piece = tuple(tokens)
+        own = self._next(key, piece)
+        there = self._entries.get(own)
+        if there is not None and (there.scores is not None or scores is None):
+            return own
+        if there is not None:
+            self._drop(there.block)
+        if block in self._keys:
+            self._drop(block)
+        self._entries[own] = Entry(own, block, piece, scores)
+        self._keys[block] = own
+        self._pool.keep(block)
+        return own
+
+    def register(self, sequence: Sequence) -> None:
+        """Make the full blocks of a sequence findable that are not yet."""
+        size, end = self._size, min(sequence.computed, sequence.shareable)
+        scored = isinstance(sequence, Scoring)
+        while (start := sequence.registered * size) + size <= end:
+            scores = sequence.logprobs[max(0, start - 1) : start + size - 1] if scored else None
+            block, piece = sequence.blocks[sequence.registered], sequence.tokens[start : start + size]
+            sequence.key = self.add(sequence.key, piece, block, scores)
+            sequence.registered += 1
+
+    def strike_out(self) -> None:
+        """Drop the entries of blocks that the pool gave away."""
+        for block in self._pool.drain_evicted():
+            self._entries.pop(self._keys.pop(block), None)
+            self.evictions += 1
+
+    def clear(self) -> None:
+        """Forget everything: what this worker computed is no longer trusted."""
+        self.strike_out()
+        for block in list(self._keys):
+            self._drop(block)
+
+    def _drop(self, block: int) -> None:
+        del self._entries[self._keys.pop(block)]
+        self._pool.forget(block)
+
+    def _chain(self, root: bytes, tokens: SequenceOf[int]) -> Iterator[tuple[bytes, tuple[int, ...]]]:
+        key = root
+        for start in range(0, len(tokens) - self._size + 1, self._size):
+            piece = tuple(tokens[start : start + self._size])
+            key = self._next(key, piece)
+            yield key, piece
+
+    @staticmethod
+    def _next(key: bytes, piece: Iterable[int]) -> bytes:
+        return hashlib.blake2b(array("I", piece).tobytes(), key=key, digest_size=_KEY_BYTES).digest()

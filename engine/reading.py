@@ -1,0 +1,146 @@
+"""What is read from the hidden states of a step: log-probabilities, drawn tokens, pooled states, and what blocks keep of their end.
+
+A line is a state after the final norm: that of one of the step's tokens, or the one kept for the block before a row. Any number of
+ids is read from a line at the price of one normaliser; logits exist for some of the lines at a time.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from engine import sampling
+from engine.batch import Extra, ExtraOutput, Row, RowOutput
+from engine.errors import NonFinite
+from engine.model import Model
+
+HEAD_ELEMENTS = 1 << 22  # logits held at once, in elements: a large vocabulary is done in pieces
+_NONE = Extra()
+
+
+@dataclass(slots=True)
+class _Entries:
+    """Log P of `ids[i]` is wanted after line `at[i]`; the entries of a row stand together, from `starts[row]` on."""
+
+    at: list[int] = field(default_factory=list)
+    ids: list[int] = field(default_factory=list)
+    starts: list[int] = field(default_factory=list)
+    drawn: dict[int, int] = field(default_factory=dict)  # entry whose id is drawn, to its row
+    kept: list[int] = field(default_factory=list)  # blocks whose kept state is a line, after those of the step
+
+
+class Reader:
+    """Reads for one model. `tails` `[blocks, hidden]` is what blocks keep: the normed state of their last position."""
+
+    def __init__(self, model: Model, blocks: int, block_size: int) -> None:
+        self._model, self._size = model, block_size
+        self._tails = torch.zeros(blocks, model.config.hidden)
+
+    def read(self, rows: Sequence[Row], hidden: Tensor) -> list[RowOutput]:
+        """Outputs in the order of the rows; `hidden [T, width]` are their states after the last layer."""
+        firsts = list(accumulate((len(row.tokens) for row in rows), initial=0))
+        normed = self._model.norm(hidden)
+        self._keep(rows, firsts, normed)
+        entries = self._entries(rows, firsts)
+        lines = torch.cat((normed, self._tails[entries.kept])) if entries.kept else normed
+        values, finite = self._values(rows, entries, lines)
+        return [self._output(row, place, firsts[place], entries, values, finite, normed) for place, row in enumerate(rows)]
+
+    def _keep(self, rows: Sequence[Row], firsts: list[int], normed: Tensor) -> None:
+        """Store the state at the end of every block that a row completes."""
+        size, blocks, lines = self._size, [], []
+        for row, first in zip(rows, firsts, strict=False):
+            for block in range(row.start // size, row.commit // size):
+                blocks.append(row.blocks[block - row.first])
+                lines.append(first + (block + 1) * size - 1 - row.start)
+        if blocks:
+            self._tails[blocks] = normed[lines]
+
+    def _entries(self, rows: Sequence[Row], firsts: list[int]) -> _Entries:
+        """A row's entries: lead, targets, forks, ids; or the one that is drawn."""
+        found = _Entries()
+        at, ids, total = found.at, found.ids, firsts[-1]
+        for place, (row, first) in enumerate(zip(rows, firsts, strict=False)):
+            found.starts.append(len(at))
+            extra = row.extra or _NONE
+            if extra.lead:
+                at.extend([total + len(found.kept)] * len(extra.lead))
+                ids.extend(extra.lead)
+                found.kept.append(row.blocks[row.start // self._size - 1 - row.first])
+            if row.targets:
+                at.extend(range(first + extra.skip, first + extra.skip + len(row.targets)))
+                ids.extend(row.targets)
+            for line, token in extra.forks:
+                at.append(first + line)
+                ids.append(token)
+            if extra.ids is not None:
+                wanted = extra.ids or range(self._model.config.vocabulary)
+                for line in range(extra.ids_from, row.commit - row.start):
+                    at.extend([first + line] * len(wanted))
+                    ids.extend(wanted)
+            if row.draw is not None:
+                found.drawn[len(at)] = place
+                at.append(first + row.commit - row.start - 1)
+                ids.append(0)  # not known yet
+        found.starts.append(len(at))
+        return found
+
+    def _values(
+        self, rows: Sequence[Row], entries: _Entries, lines: Tensor
+    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
+        """Log P of every entry, and whether the line and the value are finite; drawn ids are filled in."""
+        at, ids = np.array(entries.at, dtype=np.int64), np.array(entries.ids, dtype=np.int64)
+        values, finite = np.empty(len(at), dtype=np.float32), np.zeros(len(at), dtype=np.bool_)
+        needed, inverse = np.unique(at, return_inverse=True)
+        piece = max(1, HEAD_ELEMENTS // self._model.config.vocabulary)
+        for start in range(0, len(needed), piece):
+            logits = self._model.logits(lines[torch.from_numpy(needed[start : start + piece])])
+            maximum, log_total = (part.numpy() for part in self._model.kernels.normalisers(logits))
+            table = logits.numpy()
+            here = np.flatnonzero((inverse >= start) & (inverse < start + piece))
+            for entry in here[[int(entry) in entries.drawn for entry in here]] if entries.drawn else ():
+                row = rows[entries.drawn[int(entry)]]
+                line = inverse[entry] - start
+                if row.draw is not None and np.isfinite(log_total[line]):
+                    ids[entry] = entries.ids[entry] = sampling.draw(table[line], row.draw, row.commit)
+            line = inverse[here] - start
+            with np.errstate(invalid="ignore"):  # a line that is not finite is reported, not warned of
+                values[here] = (table[line, ids[here]] - maximum[line]) - log_total[line]
+            finite[here] = np.isfinite(values[here]) & np.isfinite(table).all(-1)[line]
+        return values, finite
+
+    def _output(self, row: Row, place: int, first: int, entries: _Entries, values: npt.NDArray[np.float32],
+                finite: npt.NDArray[np.bool_], normed: Tensor) -> RowOutput:  # fmt: skip
+        start, end = entries.starts[place], entries.starts[place + 1]
+        if not finite[start:end].all():
+            return RowOutput(error=NonFinite())
+        if row.extra is None:
+            token = entries.ids[start] if row.draw is not None else None
+            return RowOutput(_floats(values[start:end]), token)
+        lead, forks, targets = len(row.extra.lead), len(row.extra.forks), len(row.targets)
+        parts = np.split(values[start:end], np.cumsum([lead, targets, forks]))
+        pooled = None if row.extra.pooled is None else _pooled(row, row.extra, normed[first : first + row.commit - row.start])
+        extra = ExtraOutput(_floats(parts[0]), _floats(parts[2]), _floats(parts[3]), pooled)
+        return RowOutput(_floats(parts[1]), extra=extra)
+
+
+def _floats(values: npt.NDArray[np.float32]) -> array[float]:
+    return array("f", values.tobytes())
+
+
+def _pooled(row: Row, extra: Extra, normed: Tensor) -> array[float]:
+    """Sums in float64, one position after the other, so that no chunk boundary can be seen in them."""
+    states = normed.numpy().astype(np.float64)
+    if extra.last_only:
+        return array("d", states[-1].tobytes())
+    total = np.frombuffer(extra.pooled, dtype=np.float64).copy() if extra.pooled else np.zeros(states.shape[1])
+    for state in states:
+        total += state
+    return array("d", total.tobytes())

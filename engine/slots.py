@@ -1,0 +1,75 @@
+"""Who runs, and how the token budget of a step is dealt out: to the classes in order, within a class to short sequences before long
+ones. Long sequences beside others get a share of what the others compute, so that they never set the pace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from engine.batch import Row
+from engine.config import EngineConfig
+from engine.ledger import Ledger
+from engine.request import Priority
+from engine.sequence import Sequence
+
+
+class Slots:
+    """The running sequences in groups: each class first its short ones, then its long ones."""
+
+    def __init__(self, config: EngineConfig, ledger: Ledger, window: int | None) -> None:
+        self._config, self._ledger, self._window = config, ledger, window
+        self._groups: list[dict[int, Sequence]] = [{} for _ in range(2 * len(Priority))]
+        self.used = 0
+
+    def __iter__(self) -> Iterator[Sequence]:
+        for group in self._groups:
+            yield from group.values()
+
+    def hold(self, sequence: Sequence) -> None:
+        """Give a sequence a slot, or the place of its class when that has changed."""
+        if sequence.running and sequence.place is not None:
+            del sequence.place[sequence.handle]
+        self.used += not sequence.running
+        long = sequence.need - sequence.computed > self._config.long
+        group = self._groups[2 * sequence.priority + long]
+        group[sequence.handle] = sequence
+        sequence.place, sequence.running = group, True
+
+    def leave(self, sequence: Sequence) -> None:
+        """Give back the slot of a sequence that has one."""
+        if sequence.running and sequence.place is not None:
+            del sequence.place[sequence.handle]
+            sequence.place, sequence.running = None, False
+            self.used -= 1
+
+    def deal(self, budget: int) -> list[Row]:
+        """The next chunk of each running sequence, `budget` tokens at most together; takes the blocks they need."""
+        rows: list[Row] = []
+        left = budget
+        for index, group in enumerate(self._groups):
+            room = left
+            if index % 2 and rows:
+                room = min(left, max(self._config.grid, int((budget - left) * self._config.long_share)))
+            for sequence in group.values():
+                end = sequence.target if sequence.target - sequence.computed == 1 else self._chunk_end(sequence, room)
+                count = end - sequence.computed
+                if count > room:
+                    break
+                if count > 0:
+                    if end > sequence.room:
+                        self._ledger.grow(sequence, end)
+                    room, left = room - count, left - count
+                    rows.append(sequence.row(end))
+        return rows
+
+    def _chunk_end(self, sequence: Sequence, room: int) -> int:
+        """End of the next chunk, on the grid of absolute positions unless it is the target. Deep in a long context chunks are
+        smaller, so that a layer never takes long.
+        """
+        config, computed = self._config, sequence.computed
+        depth = computed if self._window is None else min(computed, self._window)
+        chunk = max(config.grid, (config.chunk >> (depth // config.deep).bit_length()) // config.grid * config.grid)
+        end = min(sequence.target, (computed // chunk + 1) * chunk)
+        if end - computed > room:
+            end = (computed + room) // config.grid * config.grid
+        return end

@@ -1,0 +1,172 @@
+"""What many alternates have in common is computed once: a trunk runs a window, and its branches leave it where they begin to
+differ.
+
+A score that may share waits at the trunk of its window: the window's own score until the trunk has ended, an alternate until the
+trunk has reached its first changed token. A trunk has the class of its most urgent waiter, computes no further than its waiters
+need, and belongs to all of them: when one is cancelled it goes on for the others.
+"""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import cast
+
+from engine.batch import Extra, Row, RowOutput
+from engine.config import EngineConfig
+from engine.ledger import Ledger
+from engine.request import PRIVATE, Score, Sharing
+from engine.sequence import Reserve, Scoring, Sequence, branch_of, reach
+
+Window = tuple[Sharing, tuple[int, ...]]
+
+
+@dataclass(eq=False)
+class Trunk(Scoring):
+    """The window of its waiters. Its handle is negative and it has no outcome of its own."""
+
+    waiters: dict[int, Sequence] = field(default_factory=dict)
+    branches: list[tuple[int, int]] = field(default_factory=list)  # (at, handle), ascending; some may have left
+    foretold: dict[int, float] = field(default_factory=dict)  # log P of a branch's first own token, by handle
+    _asked: list[int] = field(default_factory=list)
+
+    def between(self, first: int, last: int) -> Iterator[Sequence]:
+        """Waiting branches with `first` ≤ at < `last`, ascending."""
+        low, high = (bisect.bisect_left(self.branches, (at, -1)) for at in (first, last))
+        return (self.waiters[handle] for _, handle in self.branches[low:high] if handle in self.waiters)
+
+    def aim(self) -> None:
+        """Compute as far as the waiters need, and no further."""
+        self.target = max((reach(waiter) for waiter in self.waiters.values()), default=0)
+
+    def _ask(self, row: Row, end: int) -> None:
+        """As any score, and after the last common token of a branch the log-probability of its first own one."""
+        super()._ask(row, end)
+        due = list(self.between(row.start + 1, end + 1))
+        self._asked = [waiter.handle for waiter in due]
+        if due:
+            forks = tuple((reach(waiter) - 1 - row.start, waiter.tokens[reach(waiter)]) for waiter in due)
+            row.extra = replace(row.extra or Extra(), forks=forks)
+
+    def _keep(self, output: RowOutput) -> None:
+        super()._keep(output)
+        if output.extra is not None:
+            self.foretold.update(zip(self._asked, output.extra.forks, strict=True))
+        self._asked = []
+
+
+class Trunks:
+    """The trunks on their way, by sharing and window."""
+
+    def __init__(self, ledger: Ledger, config: EngineConfig) -> None:
+        self._ledger, self._size, self._off = ledger, config.block_size, config.mode == "static"
+        self._trunks: dict[Window, Trunk] = {}
+        self._handles = itertools.count(-1, -1)
+
+    def __iter__(self) -> Iterator[Trunk]:
+        return iter(self._trunks.values())
+
+    def of(self, sequence: Sequence) -> Trunk | None:
+        """The trunk at which a sequence waits or could wait."""
+        request = sequence.request
+        return self._trunks.get((request.sharing, request.tokens)) if isinstance(request, Score) else None
+
+    def waited_for(self, sequence: Sequence) -> Trunk | None:
+        """The trunk at which a sequence waits."""
+        trunk = self.of(sequence)
+        return trunk if trunk is not None and sequence.place is trunk.waiters else None
+
+    def join(self, sequence: Sequence) -> Trunk | None:
+        """Wait at the trunk of its window, which is made when there is none; None when it has to be computed by itself."""
+        request = sequence.request
+        if self._off or not isinstance(request, Score) or request.sharing == PRIVATE or request.alternatives:
+            return None
+        own, whole = self._own(sequence), self._ledger.blocks_for(len(request.tokens) - 1)
+        if (sequence.slides and request.branch is None) or whole + own > self._ledger.pool.total:
+            return None
+        trunk = self.of(sequence)
+        if trunk is None:
+            trunk = Trunk(next(self._handles), Score(request.tokens, request.sharing), sequence.priority, sequence.queued_at,
+                          list(request.tokens), target=0, need=len(request.tokens) - 1)  # fmt: skip
+            trunk.sharing, trunk.shareable = request.sharing, trunk.need
+            self._trunks[request.sharing, request.tokens] = trunk
+        elif trunk.reserve is not None and not self._ledger.put_aside(trunk.reserve, own):
+            return None
+        trunk.beside = max(trunk.beside, own)
+        trunk.waiters[sequence.handle] = sequence
+        sequence.place = trunk.waiters
+        if request.branch is not None:
+            bisect.insort(trunk.branches, (request.branch.at, sequence.handle))
+        trunk.target = max(trunk.target, reach(sequence))
+        return trunk
+
+    def put_aside(self, trunk: Trunk) -> None:
+        """A trunk starts: one of its branches shall always find room."""
+        if trunk.reserve is None and trunk.beside:
+            trunk.reserve = Reserve(0, members=1)
+            self._ledger.put_aside(trunk.reserve, trunk.beside)
+
+    def ripe(self, trunk: Trunk) -> list[Sequence]:
+        """Take out the waiters for whom the trunk has come far enough; branches hold what is common and are ready to run on."""
+        forked = list(trunk.between(0, trunk.computed + 1))
+        for waiter in forked:
+            self._fork(trunk, waiter)
+        del trunk.branches[: bisect.bisect_left(trunk.branches, (trunk.computed + 1, -1))]
+        whole = [waiter for waiter in trunk.waiters.values() if branch_of(waiter) is None] if trunk.computed >= trunk.need else []
+        for place, waiter in enumerate(whole):
+            waiter.logprobs, waiter.computed, waiter.started_at = trunk.logprobs, trunk.need, trunk.started_at
+            waiter.steps, waiter.reused = trunk.steps, trunk.need if place else trunk.reused
+        for waiter in forked + whole:
+            del trunk.waiters[waiter.handle]
+            waiter.place = None
+        return forked + whole
+
+    def leave(self, waiter: Sequence) -> Trunk | None:
+        """One that has ended leaves the trunk at which it waited; the trunk, if nobody is left."""
+        trunk = self.waited_for(waiter)
+        if trunk is None:
+            return None
+        del trunk.waiters[waiter.handle]
+        waiter.place = None
+        trunk.aim()
+        return None if trunk.waiters else trunk
+
+    def desert(self, trunk: Trunk) -> list[Sequence]:
+        """Branches of a trunk that failed, to be computed by themselves: the fault may lie beyond what they need."""
+        alone = [waiter for waiter in trunk.waiters.values() if branch_of(waiter) is not None]
+        for waiter in alone:
+            del trunk.waiters[waiter.handle]
+            waiter.place = None
+        return alone
+
+    def end(self, trunk: Trunk) -> None:
+        """It serves nobody any more."""
+        request = cast(Score, trunk.request)
+        self._trunks.pop((request.sharing, request.tokens), None)
+
+    def _own(self, sequence: Sequence) -> int:
+        """Blocks that a branch needs beside those of the trunk."""
+        branch = branch_of(sequence)
+        return 0 if branch is None else self._ledger.blocks_for(sequence.need) - (branch.at - 1) // self._size
+
+    def _fork(self, trunk: Trunk, waiter: Sequence) -> None:
+        """Leave the trunk. Where the first own token is not foretold, because the trunk had passed before the branch came, it is
+        read from the hidden state kept at the end of a block, or one token is computed again.
+        """
+        at, foretold = reach(waiter), trunk.foretold.pop(waiter.handle, None)
+        waiter.logprobs = trunk.logprobs[: at - 1]
+        if foretold is not None:
+            waiter.logprobs.append(foretold)
+        kept = at % self._size == 0 and at < waiter.target
+        waiter.computed = at if foretold is not None or kept else at - 1
+        whole = waiter.computed // self._size
+        self._ledger.adopt(waiter, trunk.blocks[:whole])
+        if waiter.computed % self._size and not waiter.done:
+            waiter.copy_from = trunk.blocks[whole]
+            self._ledger.pool.share([waiter.copy_from])
+        waiter.slides, waiter.shareable, waiter.reused = False, 0, waiter.computed
+        waiter.reserve = trunk.reserve
+        if waiter.reserve is not None:
+            waiter.reserve.members += 1
