@@ -1,17 +1,17 @@
-"""The adapters' side: stand-in engines that answer, lie, hang and crash, and what is known of the real ones without installing them."""
+"""The adapters' side: stand-ins that answer, lie, hang and crash, and what can be said of the real ones without installing them."""
 
 import ast
 import dataclasses
 import random
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from benchmarks import agreement, comparing, peer
+from benchmarks import agreement, peer
 from benchmarks.comparing import Run, alternate
 from benchmarks.peer import ROOT, Job, Peer, PeerFailed, PeerLate, Running, Work
 from benchmarks.peers import PEERS, __main__, building
@@ -237,5 +237,5 @@ def test_an_unknown_name_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_failed_command_shows_the_end_of_its_log(tmp_path: Path) -> None:
-    with pytest.raises(building.BuildFailed, match="ended with 3(?s:.*)no space"):
+    with pytest.raises(building.BuildFailed, match=r"ended with 3(?s:.*)no space"):
         building.run(tmp_path / "log", sys.executable, "-c", "import sys; print('no space'); sys.exit(3)")
