@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import traceback
 from collections.abc import Sequence
 
 import numpy as np
@@ -13,6 +14,7 @@ from engine.config import EngineConfig
 from engine.errors import RowFailed
 from engine.model import Model, StepInputs
 from engine.reading import Reader
+from engine.shortage import go_on, halves, is_shortage, joined
 from kernels.plan import Span
 
 log = logging.getLogger(__name__)
@@ -45,19 +47,38 @@ class Runner:
         with torch.inference_mode():
             return self._isolated(batch.rows) if batch.rows else []
 
-    def _isolated(self, rows: Sequence[Row]) -> list[RowOutput]:
-        """Run rows together; when that raises, replay them in halves until the guilty row stands alone.
+    def _isolated(self, rows: Sequence[Row], *, short: bool = False) -> list[RowOutput]:
+        """Run rows together; when that raises, replay them in halves until the guilty row stands alone. Where memory ran out, a row
+        that stands alone is computed in parts.
 
         A replay writes the same keys and values to the same places, so it changes no bit of the others.
         """
+        outputs, scarce, said = self._tried(rows)
+        if outputs is not None:
+            for output in outputs if short else ():
+                output.short = True
+            return outputs
+        if len(rows) > 1:
+            half = len(rows) // 2
+            return self._isolated(rows[:half], short=short or scarce) + self._isolated(rows[half:], short=short or scarce)
+        parts = halves(rows[0]) if scarce else None
+        if parts is not None:
+            return [self._in_parts(*parts)]
+        log.warning("request %d failed alone: %s", rows[0].handle, said, extra={"event": "row_failed"})
+        return [RowOutput(error=RowFailed(f"computing the request raised {said}"), short=short or scarce)]
+
+    def _in_parts(self, first: Row, second: Row) -> RowOutput:
+        begun = self._isolated((first,), short=True)[0]
+        return begun if begun.error is not None else joined(begun, self._isolated((go_on(second, begun),), short=True)[0])
+
+    def _tried(self, rows: Sequence[Row]) -> tuple[list[RowOutput] | None, bool, str]:
+        """The outputs; or None, whether memory ran out, and what was said. What the attempt held hangs on the exception and is free
+        again on return: the replay needs it.
+        """
         try:
-            return self._forward(rows)
+            return self._forward(rows), False, ""
         except Exception as error:  # noqa: BLE001 — process edge: whatever one row raises must not reach the others
-            if len(rows) > 1:
-                half = len(rows) // 2
-                return self._isolated(rows[:half]) + self._isolated(rows[half:])
-            log.warning("request %d failed alone: %s", rows[0].handle, error, extra={"event": "row_failed"})
-            return [RowOutput(error=RowFailed(f"computing the request raised {type(error).__name__}: {error}"))]
+            return None, is_shortage(error), traceback.format_exception_only(error)[-1].strip()
 
     def _forward(self, rows: Sequence[Row]) -> list[RowOutput]:
         step = self._inputs(rows)
