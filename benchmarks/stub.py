@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 from engine import BlockPool, EngineConfig, Priority
 from engine.batch import Batch, ExtraOutput, Row, RowOutput
-from engine.scheduler import Limits, Scheduler
+from engine.limits import Limits
+from engine.scheduler import Scheduler
 from engine.static import StaticScheduler
 
 if TYPE_CHECKING:

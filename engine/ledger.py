@@ -41,13 +41,11 @@ class Ledger:
         """Blocks it needs beyond those it holds."""
         return (self.most(sequence.need) if sequence.slides else self.blocks_for(sequence.need)) - len(sequence.blocks)
 
-    def fits(self, sequence: Sequence, beside: int = 0) -> bool:
-        """Whether all it needs, and `beside` blocks more, can be promised now, or one of its trunk's branches may run on the
-        reserve.
-        """
+    def fits(self, sequence: Sequence) -> bool:
+        """Whether all it needs, with what a trunk puts aside, can be promised now, or whether it may run on the reserve of its trunk."""
         wanted, reserve = self.wanted(sequence), sequence.reserve
         on_reserve = reserve is not None and reserve.idle and wanted <= reserve.size and sequence.computed > 0
-        return wanted + beside <= self.spare or on_reserve
+        return wanted + sequence.beside <= self.spare or on_reserve
 
     def gain(self, sequence: Sequence) -> int:
         """Blocks to spare, at least, when it would leave now."""

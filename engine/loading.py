@@ -13,7 +13,8 @@ from engine.config import EngineConfig
 from engine.engine import Engine
 from engine.errors import DeploymentMismatch, ModelRefused
 from engine.fingerprint import Deployment, digest
-from engine.scheduler import Limits, Scheduler
+from engine.limits import Limits
+from engine.scheduler import Scheduler
 from engine.static import StaticScheduler
 from engine.tokenizer import FILE, CharacterTokenizer
 from engine.version import VERSION
@@ -40,7 +41,7 @@ def load(folder: Path, *, config: EngineConfig, clock: Callable[[], float] = tim
     isa.verify(config.isa, used)
     tokenizer = CharacterTokenizer.from_folder(folder)
     try:
-        model = Model(folder, config.block_size, kernels=config.kernels, level=used)
+        model = Model(folder, config.block_size, kernels=config.kernels, level=used, precision=config.precision)
     except KernelsUnavailable as error:
         raise DeploymentMismatch(f"the deployment is pinned to the native kernels: {error}") from error
     kernel_set = f"{model.kernels.name},{isa.library_mode()}"
@@ -63,7 +64,7 @@ def _deployment(folder: Path, weights: list[Path], config: EngineConfig, kernel_
         model=folder.name,
         backend="cpu-plain",
         kernel_set=kernel_set,
-        precision="fp32",
+        precision=config.precision,
         isa=used,
         threads=config.threads,
         weights_sha256=digest(weights),

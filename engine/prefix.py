@@ -14,7 +14,8 @@ from collections.abc import Sequence as SequenceOf
 from dataclasses import dataclass
 
 from engine.blocks import BlockPool
-from engine.request import Sharing
+from engine.ledger import Ledger
+from engine.request import PRIVATE, Sharing
 from engine.sequence import Scoring, Sequence
 
 _KEY_BYTES = 16
@@ -39,7 +40,7 @@ class PrefixCache:
         self._pool, self._size = pool, block_size
         self._secret, self._fingerprint = secrets.token_bytes(32), fingerprint
         self._entries: dict[bytes, Entry] = {}
-        self._keys: dict[int, bytes] = {}
+        self._keys: dict[int, list[bytes]] = {}  # a block may be found by everybody, and by one that gave way
         self.hits = self.evictions = 0  # blocks
 
     def __len__(self) -> int:
@@ -74,12 +75,24 @@ class PrefixCache:
             return own
         if there is not None:
             self._drop(there.block)
-        if block in self._keys:
-            self._drop(block)
         self._entries[own] = Entry(own, block, piece, scores)
-        self._keys[block] = own
+        self._keys.setdefault(block, []).append(own)
         self._pool.keep(block)
         return own
+
+    def take_up(self, sequence: Sequence, ledger: Ledger) -> int:
+        """Let a sequence that starts begin with what others computed of its tokens; the tokens it need not compute. One at least
+        is left.
+        """
+        if not sequence.shareable or (sequence.sharing == PRIVATE and not sequence.own):
+            return 0
+        sequence.key = sequence.own or self.root(sequence.sharing)
+        cap = min(sequence.shareable, sequence.target - 1)
+        entries = self.match(sequence.key, sequence.tokens[:cap], scored=isinstance(sequence, Scoring) and not sequence.own)
+        if entries:
+            ledger.adopt(sequence, [entry.block for entry in entries])
+            sequence.take_up(entries, self._size)
+        return len(entries) * self._size
 
     def register(self, sequence: Sequence) -> None:
         """Make the full blocks of a sequence findable that are not yet."""
@@ -91,10 +104,17 @@ class PrefixCache:
             sequence.key = self.add(sequence.key, piece, block, scores)
             sequence.registered += 1
 
+    def leave_own(self, sequence: Sequence) -> None:
+        """A sequence gives way: what it has computed can be found again by itself alone, as long as nobody takes the blocks."""
+        if sequence.resumable and not sequence.slides:
+            sequence.own = secrets.token_bytes(_KEY_BYTES)
+            sequence.key, sequence.registered, sequence.shareable = sequence.own, 0, sequence.need
+            self.register(sequence)
+
     def strike_out(self) -> None:
         """Drop the entries of blocks that the pool gave away."""
         for block in self._pool.drain_evicted():
-            self._entries.pop(self._keys.pop(block), None)
+            self._strike(block)
             self.evictions += 1
 
     def clear(self) -> None:
@@ -104,8 +124,12 @@ class PrefixCache:
             self._drop(block)
 
     def _drop(self, block: int) -> None:
-        del self._entries[self._keys.pop(block)]
+        self._strike(block)
         self._pool.forget(block)
+
+    def _strike(self, block: int) -> None:
+        for key in self._keys.pop(block):
+            del self._entries[key]
 
     def _chain(self, root: bytes, tokens: SequenceOf[int]) -> Iterator[tuple[bytes, tuple[int, ...]]]:
         key = root

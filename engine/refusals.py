@@ -3,23 +3,12 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from engine.errors import ContextTooLong, InvalidRequest, RequestTooLarge
 from engine.ledger import Ledger
+from engine.limits import Limits
 from engine.request import COLDEST, Embed, Generate, NextToken, Sampling, Score
 from engine.sequence import Sequence
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What the model can take, and what stands on every outcome. `window` is its sliding window in tokens, or None."""
-
-    vocabulary: int
-    context: int
-    fingerprint: str = ""
-    batch_invariant: bool = False
-    window: int | None = None
 
 
 def refuse_unservable(sequence: Sequence, limits: Limits, ledger: Ledger) -> None:

@@ -2,8 +2,7 @@
 
 A sequence has tokens *computed* and a *target*; there are no prefill and decode phases. Policy: whoever runs goes on; who waits
 enters in strict order of class, then arrival, the moment a slot is free and all the blocks it can ever need can be promised; only
-a waiting STAT request sends others away. The budget goes to the classes in order, within a class to short sequences before long
-ones.
+a waiting STAT request sends others away. The budget goes to the classes in order, short sequences before long ones.
 """
 
 from __future__ import annotations
@@ -17,16 +16,15 @@ from engine.budget import Budget
 from engine.config import EngineConfig
 from engine.errors import EngineError, RequestRefused
 from engine.ledger import Ledger
+from engine.limits import Limits
 from engine.preemption import victims
 from engine.prefix import PrefixCache
-from engine.refusals import Limits, refuse_unservable
-from engine.request import PRIVATE, Outcome, Priority, Request, State
-from engine.sequence import Scoring, Sequence, sequence_of
+from engine.refusals import refuse_unservable
+from engine.request import Outcome, Priority, Request, State
+from engine.sequence import Sequence, sequence_of
 from engine.slots import Slots
-from engine.trunks import Trunk, Trunks
+from engine.trunks import Trunk, Trunks, promote
 from engine.waiting import Waiting
-
-__all__ = ["Limits", "Scheduler"]
 
 
 class Scheduler:
@@ -46,7 +44,7 @@ class Scheduler:
         self._copies: list[tuple[int, int]] = []
         self._settled: deque[Outcome] = deque()
         self.steps = self.tokens = self.idle_slot_steps = 0
-        self.branch_tokens = self.recomputed_tokens = self.reused_tokens = self.evictions = 0
+        self.trunk_tokens = self.recomputed_tokens = self.reused_tokens = self.evictions = 0
 
     @property
     def running(self) -> int:
@@ -72,8 +70,7 @@ class Scheduler:
         sequence = self._by_handle.get(handle)
         if sequence is None:
             return None
-        trunk = self.trunks.waited_for(sequence)
-        return min((trunk or sequence).computed, sequence.need), sequence.need
+        return min((self.trunks.waited_for(sequence) or sequence).computed, sequence.need), sequence.need
 
     def add(self, handle: int, request: Request, priority: Priority, now: float) -> None:
         """Queue a request, or settle it at once as failed when it could never be served."""
@@ -92,14 +89,11 @@ class Scheduler:
             self._by_handle[trunk.handle] = trunk
             self._waiting.append(trunk)
         else:
-            self._promote(trunk)
+            promote(trunk, self._waiting, self._slots)
             self._branch_off(trunk)
 
     def cancel(self, handle: int) -> bool:
-        """Cancel in any state; False when the handle is unknown or already settled.
-
-        A row that a step is computing is only marked: its blocks return when the step has ended.
-        """
+        """Cancel in any state; False when the handle is unknown or already settled."""
         sequence = self._by_handle.get(handle)
         if sequence is None or handle in self._doomed:
             return False
@@ -134,23 +128,9 @@ class Scheduler:
             self._settle(self._by_handle[handle], "cancelled")
         self._doomed.clear()
 
-    def _promote(self, trunk: Trunk) -> None:
-        """A trunk has the class of its most urgent waiter, queued or running."""
-        priority = min(waiter.priority for waiter in trunk.waiters.values())
-        if priority < trunk.priority:
-            self._waiting.take(trunk)
-            trunk.priority = priority
-            if trunk.running:
-                self._slots.hold(trunk)
-            else:
-                self._waiting.append(trunk)
-
-    def _fits(self, sequence: Sequence) -> bool:
-        return self.ledger.fits(sequence, sequence.beside)
-
     def _next(self) -> Sequence | None:
         """Who starts next if it may now; after `_admit` there is nobody, and if there were it would be counted as a fault."""
-        return self._waiting.choose(self._fits) if self.running < self.config.slots else None
+        return self._waiting.choose(self.ledger.fits) if self.running < self.config.slots else None
 
     def _admit(self, now: float) -> None:
         while (sequence := self._next()) is not None or self._make_room():
@@ -172,8 +152,8 @@ class Scheduler:
         self._waiting.start(sequence)
         self._slots.hold(sequence)
         sequence.started_at = now if sequence.started_at is None else sequence.started_at
-        if sequence.sharing != PRIVATE and sequence.shareable and not sequence.blocks:
-            self._take_up(sequence)
+        if not sequence.blocks:
+            self.reused_tokens += self._take_up(sequence)
         self.ledger.open(sequence)
         if sequence.copy_from is not None:
             self.ledger.grow(sequence, sequence.computed + 1)
@@ -182,24 +162,18 @@ class Scheduler:
             self.trunks.put_aside(sequence)
             self._branch_off(sequence)
 
-    def _take_up(self, sequence: Sequence) -> None:
-        """Begin with the blocks, and the scores, that others computed of the same tokens; at least one token is left to compute."""
-        sequence.key = self.cache.root(sequence.sharing)
-        cap = min(sequence.shareable, sequence.target - 1)
-        entries = self.cache.match(sequence.key, sequence.tokens[:cap], scored=isinstance(sequence, Scoring))
-        if entries:
-            self.ledger.adopt(sequence, [entry.block for entry in entries])
-            sequence.take_up(entries, self.config.block_size)
-            self.reused_tokens += sequence.computed
+    def _take_up(self, sequence: Sequence) -> int:
+        return self.cache.take_up(sequence, self.ledger)
 
     def _evict(self, sequence: Sequence) -> None:
         """It gives way, keeps what is known, and will compute its positions again."""
         self._copies = [copy for copy in self._copies if copy[1] not in sequence.blocks]
+        if not isinstance(sequence, Trunk):
+            self.cache.leave_own(sequence)
+            self.ledger.settle_kind(sequence)
         self._free(sequence)
         self.evictions += 1
         sequence.restart()
-        if not isinstance(sequence, Trunk):
-            self.ledger.settle_kind(sequence)
         self._waiting.append(sequence, first=True)
 
     def _rows(self) -> list[Row]:
@@ -211,10 +185,13 @@ class Scheduler:
             self._fail(sequence, output.error)
         elif row.handle not in self._doomed:
             sequence.take(row, output)
+            if row.extra is not None:
+                self.recomputed_tokens += row.extra.skip
             self.ledger.copied(sequence)
             if sequence.key:
                 self.cache.register(sequence)
             if isinstance(sequence, Trunk):
+                self.trunk_tokens += len(row.tokens)
                 self._branch_off(sequence)
             if sequence.slides:
                 self.ledger.slide(sequence)
@@ -269,6 +246,4 @@ class Scheduler:
             self._withdraw(deserted)
 
     def _outcome(self, sequence: Sequence, state: State, error: EngineError | None = None) -> Outcome:
-        return sequence.outcome(
-            state, error, self.clock(), fingerprint=self.limits.fingerprint, batch_invariant=self.limits.batch_invariant
-        )
+        return sequence.outcome(state, error, self.clock(), self.limits)

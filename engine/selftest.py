@@ -11,6 +11,7 @@ from typing import Protocol
 from engine.batch import Batch, RowOutput
 from engine.blocks import BlockPool
 from engine.config import EngineConfig
+from engine.limits import Limits
 from engine.request import (
     REFERENCE,
     Branch,
@@ -25,7 +26,7 @@ from engine.request import (
     Score,
     ScoreResult,
 )
-from engine.scheduler import Limits, Scheduler
+from engine.scheduler import Scheduler
 
 Bits = dict[int, bytes]
 

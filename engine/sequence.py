@@ -10,6 +10,7 @@ from typing import Literal, Protocol, cast
 
 from engine.batch import Extra, Floats, Row, RowOutput
 from engine.errors import EngineError
+from engine.limits import Limits
 from engine.request import (
     PRIVATE,
     Branch,
@@ -77,6 +78,7 @@ class Sequence:
     slides: bool = False  # gives blocks back as the window leaves them
     sharing: Sharing = PRIVATE
     shareable: int = 0  # leading tokens that may go into the cache, and come from it
+    own: bytes = b""  # the root under which only it finds what it left when it gave way
     key: bytes = b""  # of the last block that went into the cache, or of the root
     registered: int = 0  # blocks that did
     reserve: Reserve | None = None
@@ -104,6 +106,11 @@ class Sequence:
     def done(self) -> bool:
         """Whether the result is complete."""
         return self.computed >= self.target
+
+    @property
+    def resumable(self) -> bool:
+        """Whether it can go on from any block it had computed, and need not begin anew."""
+        return True
 
     def row(self, end: int) -> Row:
         """The chunk from `computed` to `end`. The same object every time."""
@@ -133,7 +140,7 @@ class Sequence:
         """The result of a sequence that is done."""
         raise NotImplementedError
 
-    def outcome(self, state: State, error: EngineError | None, now: float, *, fingerprint: str, batch_invariant: bool) -> Outcome:
+    def outcome(self, state: State, error: EngineError | None, now: float, limits: Limits) -> Outcome:
         """How it ended."""
         return Outcome(
             handle=self.handle,
@@ -144,8 +151,8 @@ class Sequence:
             started_at=self.started_at,
             finished_at=now,
             steps=self.steps,
-            fingerprint=fingerprint,
-            batch_invariant=batch_invariant,
+            fingerprint=limits.fingerprint,
+            batch_invariant=limits.batch_invariant,
             reused=self.reused,
             preempted=self.preempted,
         )
@@ -191,10 +198,12 @@ class Scoring(Sequence):
             for entry in entries:
                 self.logprobs.extend(entry.scores or ())
 
+    @property
+    def resumable(self) -> bool:
+        return not cast(Score, self.request).alternatives
+
     def restart(self) -> None:
         super().restart()
-        if branch_of(self) is not None:
-            self.shareable = reach(self)
         if self.alternatives:  # they stand in rows of several, which a second pass would write twice
             self.alternatives, self.logprobs = _floats(), _floats()
 
@@ -255,6 +264,10 @@ class Embedding(Sequence):
     """Running sums of hidden states, carried from row to row."""
 
     pooled: array[float] | None = None
+
+    @property
+    def resumable(self) -> bool:
+        return False
 
     def _ask(self, row: Row, end: int) -> None:
         last_only = cast(Embed, self.request).pooling == "last"

@@ -45,8 +45,9 @@ class StaticScheduler(Scheduler):
             self._start(sequence, now)
             self.ledger.grow(sequence, positions)
 
-    def _take_up(self, sequence: Sequence) -> None:
+    def _take_up(self, sequence: Sequence) -> int:
         """Nothing: the baseline computes every token of every request."""
+        return 0
 
     @staticmethod
     def _positions(group: list[Sequence]) -> int:

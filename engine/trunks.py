@@ -19,6 +19,8 @@ from engine.config import EngineConfig
 from engine.ledger import Ledger
 from engine.request import PRIVATE, Score, Sharing
 from engine.sequence import Reserve, Scoring, Sequence, branch_of, reach
+from engine.slots import Slots
+from engine.waiting import Waiting
 
 Window = tuple[Sharing, tuple[int, ...]]
 
@@ -55,6 +57,18 @@ class Trunk(Scoring):
         if output.extra is not None:
             self.foretold.update(zip(self._asked, output.extra.forks, strict=True))
         self._asked = []
+
+
+def promote(trunk: Trunk, waiting: Waiting, slots: Slots) -> None:
+    """A trunk has the class of its most urgent waiter, whether it waits itself or runs."""
+    priority = min(waiter.priority for waiter in trunk.waiters.values())
+    if priority < trunk.priority:
+        waiting.take(trunk)
+        trunk.priority = priority
+        if trunk.running:
+            slots.hold(trunk)
+        else:
+            waiting.append(trunk)
 
 
 class Trunks:

@@ -12,6 +12,7 @@ from engine import selftest
 from engine.batch import Batch, ExtraOutput, Row, RowOutput
 from engine.blocks import BlockPool
 from engine.config import EngineConfig
+from engine.limits import Limits
 from engine.request import (
     REFERENCE,
     Branch,
@@ -25,7 +26,7 @@ from engine.request import (
     Score,
     Sharing,
 )
-from engine.scheduler import Limits, Scheduler
+from engine.scheduler import Scheduler
 from engine.static import StaticScheduler
 
 LIMITS = Limits(vocabulary=11, context=512)

@@ -13,6 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from engine.batch import RowOutput
 from engine.config import EngineConfig
 from engine.errors import RowFailed
+from engine.limits import Limits
 from engine.request import (
     PRIVATE,
     REFERENCE,
@@ -26,7 +27,6 @@ from engine.request import (
     Score,
     Sharing,
 )
-from engine.scheduler import Limits
 from tests.engine.driving import LIMITS, echo, scheduler
 
 CONFIG = EngineConfig(slots=3, token_budget=24, chunk=16, grid=4, blocks=9, block_size=8, long=40, deep=32)

@@ -1,0 +1,16 @@
+"""What a model can take, and what stands on every outcome."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Token ids are below `vocabulary`, positions below `context`; `window` is the sliding window in tokens, or None."""
+
+    vocabulary: int
+    context: int
+    fingerprint: str = ""
+    batch_invariant: bool = False
+    window: int | None = None
