@@ -30,6 +30,7 @@ _CPUINFO = Path("/proc/cpuinfo")
 _Argument: TypeAlias = Tensor | int | float
 _KINDS = {"t": ctypes.c_void_p, "l": ctypes.c_int64, "i": ctypes.c_int, "f": ctypes.c_float}
 _SIGNATURES = {  # t tensor, l 64-bit and i 32-bit number, f float
+    "advise": "tl",
     "rms_norm": "ttfliti",
     "silu_mul": "tliti",
     "exp": "tlt",
@@ -54,6 +55,12 @@ class Library:
         self._functions = {name: getattr(loaded, f"native_{name}") for name in _SIGNATURES}
         for name, kinds in _SIGNATURES.items():
             self._functions[name].argtypes, self._functions[name].restype = [_KINDS[kind] for kind in kinds], None
+
+    def room(self, content: Tensor) -> Tensor:
+        """A copy in memory for which large pages were asked before it was first touched."""
+        found = torch.empty(content.shape, dtype=content.dtype)
+        self.call("advise", found, found.numel() * found.element_size())
+        return found.copy_(content)
 
     def call(self, name: str, *arguments: _Argument) -> None:
         """Call one entry point; the GIL is released while it runs."""
@@ -107,8 +114,9 @@ class NativeLayer:
 
     def __init__(self, kernels: Native, weights: LayerWeights) -> None:
         self._kernels, precision = kernels, kernels.precision
-        self._qkv, self._output = packed(weights.qkv, precision), packed(weights.output, precision)
-        self._gate_up, self._down = packed_pair(weights.gate_up, precision), packed(weights.down, precision)
+        library, (qkv, output, down) = kernels.library, (packed(w, precision) for w in (weights.qkv, weights.output, weights.down))
+        self._qkv, self._output, self._down = library.room(qkv), library.room(output), library.room(down)
+        self._gate_up = library.room(packed_pair(weights.gate_up, precision))
         self._norms, self._eps = (weights.input_norm, weights.mlp_norm), weights.eps
         self._attended, self._inner = weights.output.shape[1], weights.down.shape[1]
 
@@ -172,10 +180,10 @@ class Native:
     def pools(self, blocks: int) -> tuple[Tensor, Tensor]:
         """Keys `[blocks, G, words of D, block_size, 1 or 2]`, values `[blocks, G, words of a block, lanes of D, 1 or 2]`."""
         g, lanes = self.geometry, -(-self.geometry.head_dim // LANES) * LANES
-        if self.halves:
-            keys = torch.zeros(blocks, g.kv_heads, g.head_dim // 2, g.block_size, 2, dtype=torch.bfloat16)
-            return keys, torch.zeros(blocks, g.kv_heads, g.block_size // 2, lanes, 2, dtype=torch.bfloat16)
-        return torch.zeros(blocks, g.kv_heads, g.head_dim, g.block_size, 1), torch.zeros(blocks, g.kv_heads, g.block_size, lanes, 1)
+        dtype, per_word = (torch.bfloat16, 2) if self.halves else (torch.float32, 1)
+        zero, several = torch.zeros((), dtype=dtype), (blocks, g.kv_heads)
+        keys = self.library.room(zero.expand(*several, g.head_dim // per_word, g.block_size, per_word))
+        return keys, self.library.room(zero.expand(*several, g.block_size // per_word, lanes, per_word))
 
     def plan(self, spans: Sequence[Span]) -> Attention:
         """The spans and their blocks as flat arrays, which serve all layers."""

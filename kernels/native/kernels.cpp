@@ -6,6 +6,8 @@
 #include "rows.h"
 #include "team.h"
 
+#include <sys/mman.h>
+
 using namespace native;
 
 namespace {
@@ -31,8 +33,9 @@ template <class E>
 void attend_all(const Pool& pool, const std::vector<Item>& items, const float* queries, float* out, int threads) {
     const int most = std::max(1, ITEM_ROWS / pool.group()) * pool.group();
     int64_t work = 0;
-    for (const Item& item : items) work += (item.last_tile() - item.first_tile(pool.window) + 1) * item.length * TILE * pool.head_dim;
-    Threads::run(team(2 * work * pool.group(), threads), [&](Member& member) {
+    for (const Item& item : items)
+        work += (item.last_tile() - item.first_tile(pool.window) + 1) * TILE * item.length * (item.end_head - item.head);
+    Threads::run(team(2 * work * pool.head_dim * pool.group(), threads), [&](Member& member) {
         static thread_local Desk desk;
         desk.lay(most, pool.head_dim);
         member.share((int64_t)items.size(), [&](int64_t i) { attend<E>(pool, items[i], queries, out, desk); });
@@ -43,6 +46,12 @@ void attend_all(const Pool& pool, const std::vector<Item>& items, const float* q
 
 #pragma GCC visibility push(default)
 extern "C" {
+
+// Ask for large pages: blocks lie anywhere in a pool, and looking up a small page for each costs half of the read bandwidth.
+void native_advise(char* at, int64_t bytes) {
+    const uintptr_t page = 4096, first = ((uintptr_t)at + page - 1) / page * page, end = ((uintptr_t)at + bytes) / page * page;
+    if (end > first) (void)madvise((void*)first, end - first, MADV_HUGEPAGE);
+}
 
 void native_rms_norm(const float* x, const float* weight, float eps, int64_t rows, int width, float* out, int threads) {
     Threads::run(team(rows * width * ROW_WORK, threads), [&](Member& member) {
@@ -89,7 +98,7 @@ void native_project(const float* hidden, int64_t rows, int width, const float* n
 void native_attend(const float* queries, float* keys, float* values, const int64_t* spans, int64_t count, const int64_t* blocks,
                    int heads, int kv_heads, int depth, int block_size, int64_t window, int halves, float* out, int threads) {
     const Pool pool{keys, values, heads, kv_heads, depth, block_size, window};
-    const std::vector<Item> items = items_of(spans, count, blocks, pool);
+    const std::vector<Item> items = items_of(spans, count, blocks, pool, threads);
     halves ? attend_all<Pair>(pool, items, queries, out, threads) : attend_all<Single>(pool, items, queries, out, threads);
 }
 

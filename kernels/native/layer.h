@@ -28,7 +28,8 @@ void share_product(Member& member, const float* a, long a_row, int64_t rows, con
         const int64_t row = rows * part / parts, count = rows * (part + 1) / parts - row;
         const int first = (int)(group * each) * unit, panels = (int)std::min(each, units - group * each) * unit, stride = panels * LANES;
         float* sums = buffer.floats((size_t)count * stride);
-        const Right right = weight.right<E>(first, panels);
+        const int others = parts == 1 ? (int)each * unit * (member.size() - 1) : 0;  // what other threads will take meanwhile
+        const Right right = weight.right<E>(first, panels, others);
         multiply<E>(a + row * a_row, a_row, (int)count, right, words<E>(weight.depth), sums, stride, false);
         finish(row, count, first, panels, sums, stride);
     });

@@ -43,28 +43,45 @@ constexpr int STRIP = 12, FEW = 6, PANELS = 2;  // up to STRIP rows × PANELS su
 constexpr int STRIP = 6, FEW = 3, PANELS = 1;  // a sum is two registers, of 16
 #endif
 
-// The right side, cut into panels of 16 columns: word (k, 16 p + lane) lies at `panel(p)[k * row + lane]`.
+// The right side, cut into panels of 16 columns: word (k, 16 p + lane) lies at `panel(p)[k * row + lane]`. While a panel passes,
+// the one that will be wanted next is fetched at the same pace: asked for all at once, lines would queue and everything behind them.
 struct Right {
     const float* at;
     long row, step;
     int panels;
-    const float* const* list = nullptr;  // where panels do not lie at equal distances
+    long skip = 0;  // from the last panels to those that come after them
+    const float* next = nullptr;  // where the panels of the next product lie …
+    const float* const* list = nullptr;  // … or where panels do not lie at equal distances …
+    const float* const* next_list = nullptr;  // … the same for the next product
     const float* panel(int p) const { return list ? list[p] : at + p * step; }
+    const float* ahead(int p, int wide) const {
+        if (list) return next_list[p];
+        return next ? next + p * step : at + (p + wide) * step + (p + wide >= panels ? skip : 0);
+    }
+};
+
+struct Panels {  // a few panels that pass together, and the words that are fetched meanwhile, `pace` of them a step of the depth
+    const float *at[4], *ahead[4];
+    long row, pace;
 };
 
 template <class E, int R, int P>
-void tile(const float* a, long a_row, const float* const* b, long b_row, int depth, float* c, long c_row, bool add) {
+void tile(const float* a, long a_row, const Panels& b, int depth, float* c, long c_row, bool add) {
     V sums[R][P];
 #pragma GCC unroll 12
     for (int r = 0; r < R; r++)
 #pragma GCC unroll 4
         for (int p = 0; p < P; p++) sums[r][p] = add ? load(c + r * c_row + p * LANES) : all(0.0f);
-    const float* at[P];
-    for (int p = 0; p < P; p++) at[p] = b[p];
+    const float *at[P], *ahead[P];
+    for (int p = 0; p < P; p++) at[p] = b.at[p], ahead[p] = b.ahead[p];
+    const long row = b.row, pace = b.pace;
     for (int k = 0; k < depth; k++) {
         V right[P];
 #pragma GCC unroll 4
-        for (int p = 0; p < P; p++) right[p] = load(at[p] + k * b_row);
+        for (int p = 0; p < P; p++) {
+            right[p] = load(at[p] + k * row);
+            _mm_prefetch((const char*)(ahead[p] + k * pace), _MM_HINT_T1);
+        }
 #pragma GCC unroll 12
         for (int r = 0; r < R; r++) {
             const V left = all(a[r * a_row + k]);
@@ -78,7 +95,7 @@ void tile(const float* a, long a_row, const float* const* b, long b_row, int dep
         for (int p = 0; p < P; p++) store(c + r * c_row + p * LANES, sums[r][p]);
 }
 
-using Tile = void (*)(const float*, long, const float* const*, long, int, float*, long, bool);
+using Tile = void (*)(const float*, long, const Panels&, int, float*, long, bool);
 
 template <class E, int P, int... R>
 constexpr std::array<Tile, sizeof...(R) + 1> tiles(std::integer_sequence<int, R...>) {
@@ -101,11 +118,12 @@ void multiply(const float* a, long a_row, int rows, const Right& b, int depth, f
     const int group = low + (taller > 0) > FEW ? PANELS : 2 * PANELS;
     for (int p = 0; p < b.panels;) {
         const int left = b.panels - p, wide = left >= group ? group : (left >= PANELS ? PANELS : 1);
-        const float* at[2 * PANELS];
-        for (int i = 0; i < wide; i++) at[i] = b.panel(p + i);
+        Panels panels{{}, {}, b.row, (b.row + strips - 1) / strips};  // each strip fetches its share
+        for (int i = 0; i < wide; i++) panels.at[i] = b.panel(p + i), panels.ahead[i] = b.ahead(p + i, wide);
         for (int strip = 0, r = 0; strip < strips; strip++) {
             const int height = low + (strip < taller);
-            tile_of<E>(height, wide)(a + r * a_row, a_row, at, b.row, depth, c + r * c_row + p * LANES, c_row, add);
+            tile_of<E>(height, wide)(a + r * a_row, a_row, panels, depth, c + r * c_row + p * LANES, c_row, add);
+            for (int i = 0; i < wide; i++) panels.ahead[i] += depth * panels.pace;
             r += height;
         }
         p += wide;
@@ -118,9 +136,9 @@ struct Weight {
     int depth, columns;
     int panels() const { return rounded_up(columns) / LANES; }
     template <class E>
-    Right right(int first, int count) const {
+    Right right(int first, int count, int skip) const {
         const long step = (long)words<E>(depth) * LANES;
-        return {packed + first * step, LANES, step, count};
+        return {packed + first * step, LANES, step, count, skip * step};
     }
 };
 

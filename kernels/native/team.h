@@ -2,8 +2,11 @@
 // some microseconds, because the layers of a step follow each other closely, and sleeps after that: waking it costs some 45 µs.
 #pragma once
 #include <immintrin.h>
+#include <linux/futex.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -15,7 +18,7 @@
 
 namespace native {
 
-constexpr uint64_t SEARCH = 150'000, PATIENCE = 20'000;  // ticks of the time-stamp counter: some 50 µs and 7 µs
+constexpr uint64_t PATIENCE = 150'000;  // ticks of the time-stamp counter: some 50 µs
 
 // Memory of a thread that lives as long as it does: aligned to a cache line, never smaller than asked for before.
 class Buffer {
@@ -38,19 +41,32 @@ class Buffer {
     size_t held_ = 0;
 };
 
-// Until `done()`: first in a tight loop, then giving way to whoever wants the core.
-template <class F>
-void wait_until(F done) {
-    for (const uint64_t start = __rdtsc(); !done();) {
-        if (__rdtsc() - start < PATIENCE) _mm_pause();
-        else std::this_thread::yield();
+// A number that grows, and threads that wait for it: looking for some microseconds, then asleep.
+class Count {
+  public:
+    void add() {
+        number_.fetch_add(1);
+        if (asleep_.load() > 0) syscall(SYS_futex, &number_, FUTEX_WAKE_PRIVATE, INT32_MAX, nullptr, nullptr, 0);
     }
-}
+    void wait_for(uint32_t wanted) {
+        const auto there = [&](uint32_t number) { return (int32_t)(number - wanted) >= 0; };
+        for (const uint64_t start = __rdtsc(); __rdtsc() - start < PATIENCE; _mm_pause())
+            if (there(number_.load(std::memory_order_acquire))) return;
+        asleep_.fetch_add(1);
+        for (uint32_t number; !there(number = number_.load());)
+            syscall(SYS_futex, &number_, FUTEX_WAIT_PRIVATE, number, nullptr, nullptr, 0);
+        asleep_.fetch_sub(1);
+    }
+
+  private:
+    alignas(64) std::atomic<uint32_t> number_{0};
+    std::atomic<int> asleep_{0};
+};
 
 struct Call {  // what the members of one call have in common
     int size;
     alignas(64) std::atomic<int64_t> ticket{0};
-    alignas(64) std::atomic<int64_t> arrived{0};
+    Count arrived;
 };
 
 // One thread's part in a call. All members go through the same sequence of `share`.
@@ -65,13 +81,14 @@ class Member {
         for (int64_t task; (task = call_.ticket.fetch_add(1, std::memory_order_relaxed) - drawn_) < tasks;) work(task);
         drawn_ += tasks + call_.size;  // every member has drawn one ticket too many
         met_ += call_.size;
-        call_.arrived.fetch_add(1, std::memory_order_acq_rel);
-        wait_until([&] { return call_.arrived.load(std::memory_order_acquire) >= met_; });
+        call_.arrived.add();
+        call_.arrived.wait_for(met_);
     }
 
   private:
     Call& call_;
-    int64_t drawn_ = 0, met_ = 0;
+    int64_t drawn_ = 0;
+    uint32_t met_ = 0;
 };
 
 class Threads {
@@ -89,7 +106,7 @@ class Threads {
         };
         if (workers > 1) threads.call(workers, [](void* context) { (*static_cast<decltype(&part)>(context))(); }, (void*)&part);
         part();
-        if (workers > 1) wait_until([&] { return threads.finished_.load(std::memory_order_acquire) == workers - 1; });
+        if (workers > 1) threads.finished_.wait_for(threads.awaited_);
     }
 
   private:
@@ -112,7 +129,7 @@ class Threads {
 
     void call(int workers, void (*job)(void*), void* context) {
         job_ = job, context_ = context;
-        finished_.store(0, std::memory_order_relaxed);
+        awaited_ += workers - 1;
         number_.store(((number_.load() >> 16) + 1) << 16 | (uint64_t)workers);
         if (asleep_.load() > 0) {
             std::lock_guard<std::mutex> lock(door_);
@@ -122,7 +139,7 @@ class Threads {
 
     void serve(int place) {
         for (uint64_t seen = 0;;) {
-            for (const uint64_t start = __rdtsc(); number_.load() == seen && __rdtsc() - start < SEARCH;) _mm_pause();
+            for (const uint64_t start = __rdtsc(); number_.load() == seen && __rdtsc() - start < PATIENCE;) _mm_pause();
             if (number_.load() == seen) {
                 std::unique_lock<std::mutex> lock(door_);
                 asleep_++;
@@ -132,14 +149,16 @@ class Threads {
             seen = number_.load();
             if (place >= (int)(seen & 0xffff)) continue;
             job_(context_);
-            finished_.fetch_add(1, std::memory_order_acq_rel);
+            finished_.add();
         }
     }
 
     std::mutex busy_, door_;
     std::condition_variable bell_;
     std::atomic<uint64_t> number_{0};  // of the call, and how many threads it wants: one word, so that both change together
-    std::atomic<int> asleep_{0}, finished_{0};
+    std::atomic<int> asleep_{0};
+    Count finished_;
+    uint32_t awaited_ = 0;  // what `finished_` says when all are
     void (*job_)(void*) = nullptr;
     void* context_ = nullptr;
     int workers_ = 0;

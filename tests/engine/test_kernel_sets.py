@@ -72,7 +72,7 @@ def test_with_compiled_kernels_no_reference_kernel_runs(checkpoint: Path, monkey
         monkeypatch.delattr(reference, name)
     monkeypatch.setattr(native.Library, "call", lambda library, name, *rest: called.add(name) or call(library, name, *rest))
     assert logprobs(runner).isfinite().all()
-    assert called == {"project", "attend", "finish", "rms_norm", "linear", "normalisers"}
+    assert called - {"advise"} == {"project", "attend", "finish", "rms_norm", "linear", "normalisers"}
 
 
 def test_with_reference_kernels_no_compiled_kernel_runs(checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
