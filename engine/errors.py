@@ -7,7 +7,9 @@ EngineError
 │   ├── InvalidRequest          empty, or with ids outside the vocabulary
 │   ├── UnknownSymbol           a character that the tokenizer has no id for
 │   ├── ReferenceMismatch       the REF allele is not what the reference holds
-│   └── UnsupportedAllele       symbolic, empty or too long for the window
+│   ├── UnsupportedAllele       symbolic, empty or too long for the window
+│   │   └── UnequalAlleles      of lengths that the protocol cannot compare
+│   └── UnsupportedTokenizer    tokens of several bases, where the protocol needs one a base
 ├── RowFailed                   a row of a step failed; the others went on
 │   └── NonFinite               … because its numbers were not finite
 ├── EngineStopped               the engine was stopped before the request ended
@@ -82,6 +84,18 @@ class UnsupportedAllele(RequestRefused):
     """The allele is empty, symbolic or too long for the window."""
 
     code = "unsupported_allele"
+
+
+class UnequalAlleles(UnsupportedAllele):
+    """The alleles have unequal lengths, and this protocol compares equal ones only."""
+
+    code = "unequal_alleles"
+
+
+class UnsupportedTokenizer(RequestRefused):
+    """The model's tokens hold several bases, and this protocol needs one token a base."""
+
+    code = "unsupported_tokenizer"
 
 
 class RowFailed(EngineError):

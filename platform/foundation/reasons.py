@@ -182,6 +182,11 @@ class Reason(StrEnum):
     ITEM_UNKNOWN_SYMBOL = "item.unknown-symbol", "The sequence holds a character the model does not know."
     ITEM_REFERENCE_MISMATCH = "item.reference-mismatch", "REF is not what the reference holds at this position."
     ITEM_UNSUPPORTED_ALLELE = "item.unsupported-allele", "The allele is empty, symbolic or too long for the window."
+    ITEM_UNEQUAL_ALLELES = "item.unequal-alleles", "The protocol compares alleles of equal length only; centred scores this one."
+    ITEM_UNSUPPORTED_TOKENIZER = (
+        "item.unsupported-tokenizer",
+        "The model reads several bases at once, and the protocol needs one at a time.",
+    )
     ITEM_ROW_FAILED = "item.row-failed", "Computing this item failed; the other items were not touched."
     ITEM_NON_FINITE = "item.non-finite", "The model gave no finite number for this item."
     ITEM_WINDOW_CUT_LEFT = "item.window-cut-left", "The contig begins inside the window: there was less context on the left."
