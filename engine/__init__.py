@@ -15,8 +15,23 @@ from engine.errors import EngineError, RequestRefused, RequestTooLarge, RowFaile
 from engine.fingerprint import Deployment
 from engine.loading import load
 from engine.loop import EngineLoop
-from engine.protocols import Protocol, SequencePlan, SequenceScore, Variant, VariantPlan, VariantScore
-from engine.request import Generate, GenerateResult, Outcome, Priority, Sampling, Score, ScoreResult
+from engine.protocols import Protocol, RegionPlan, SequencePlan, SequenceScore, SiteScore, Variant, VariantPlan, VariantScore
+from engine.request import (
+    Embed,
+    EmbedResult,
+    Generate,
+    GenerateResult,
+    NextToken,
+    NextTokenResult,
+    Outcome,
+    Priority,
+    Request,
+    Sampling,
+    Score,
+    ScoreResult,
+    Sharing,
+)
+from engine.scan import combine_region, plan_region
 from engine.tokenizer import CharacterTokenizer
 from engine.version import VERSION as __version__
 from engine.windows import combine, combine_sequence, plan_sequence, plan_variant, reverse_complement
@@ -25,15 +40,21 @@ __all__ = [
     "BlockPool",
     "CharacterTokenizer",
     "Deployment",
+    "Embed",
+    "EmbedResult",
     "Engine",
     "EngineConfig",
     "EngineError",
     "EngineLoop",
     "Generate",
     "GenerateResult",
+    "NextToken",
+    "NextTokenResult",
     "Outcome",
     "Priority",
     "Protocol",
+    "RegionPlan",
+    "Request",
     "RequestRefused",
     "RequestTooLarge",
     "RowFailed",
@@ -42,13 +63,17 @@ __all__ = [
     "ScoreResult",
     "SequencePlan",
     "SequenceScore",
+    "Sharing",
+    "SiteScore",
     "Variant",
     "VariantPlan",
     "VariantScore",
     "__version__",
     "combine",
+    "combine_region",
     "combine_sequence",
     "load",
+    "plan_region",
     "plan_sequence",
     "plan_variant",
     "reverse_complement",

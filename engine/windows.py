@@ -6,123 +6,115 @@ A window depends on contig, position, alleles and protocol, never on other items
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Protocol as Interface
+from collections.abc import Iterable, Iterator, Sequence
 
-from engine.errors import ContextTooLong, InvalidRequest, ReferenceMismatch, UnsupportedAllele
+from engine import centred, right_end, structural
+from engine.alternates import is_ambiguous, reverse_complement
+from engine.errors import ContextTooLong, InvalidRequest
 from engine.protocols import (
     AMBIGUOUS,
-    CUT_LEFT,
-    CUT_RIGHT,
     UNKNOWN,
+    Fetch,
     Protocol,
     SequencePlan,
     SequenceScore,
+    Tokenizes,
     Variant,
     VariantPlan,
     VariantScore,
 )
-from engine.request import Score, ScoreResult
-from engine.tokenizer import Encoded
+from engine.request import PRIVATE, REFERENCE, NextTokenResult, Score, ScoreResult, Sharing
 
-_COMPLEMENT = str.maketrans("ACGTRYSWKMBDHVN", "TGCAYRSWMKVHDBN")
-_BASES = frozenset("ACGT")
-_ALLELE = frozenset("ACGTN")
+__all__ = ["combine", "combine_sequence", "plan_sequence", "plan_variant", "reverse_complement"]
 
-
-class Tokenizes(Interface):
-    """What planning needs of a tokenizer."""
-
-    bos: int
-
-    def encode(self, text: str) -> Encoded:
-        """Ids without bos, and the places of unknown characters."""
-        ...
+VariantResult = ScoreResult | NextTokenResult
 
 
-def plan_variant(protocol: Protocol, variant: Variant, fetch: Callable[[int, int], str], tokenizer: Tokenizes) -> VariantPlan:
-    """The windows of one variant. `fetch(start, end)` gives reference bases, 0-based, end excluded, within the contig.
+def plan_variant(
+    protocol: Protocol, variant: Variant, fetch: Fetch, tokenizer: Tokenizes, *, sharing: Sharing = REFERENCE
+) -> VariantPlan:
+    """What to compute for one variant. `fetch(start, end)` gives reference bases, 0-based, end excluded, within the contig.
 
-    Raises ReferenceMismatch when REF is not what `fetch` gives and UnsupportedAllele for symbolic, empty or too long alleles.
+    `sharing` is that of the reference windows: the default holds for a registered reference alone. Raises ReferenceMismatch when
+    REF is not what `fetch` gives and UnsupportedAllele for what the protocol cannot compare, naming the one that can where there
+    is one.
     """
-    ref, alt = variant.ref.upper(), variant.alt.upper()
-    _check(protocol, variant, ref, alt)
-    at = variant.position - 1
-    found = fetch(at, at + len(ref)).upper()
-    if found != ref:
-        raise ReferenceMismatch(f"REF is {ref} and the reference holds {found} at position {variant.position}")
-    start = at - (protocol.window - max(len(ref), len(alt))) // 2
-    available = min(start + protocol.window, variant.contig_length, variant.contig_length + len(alt) - len(ref))
-    flags = {CUT_LEFT} if start < 0 else set()
-    flags |= {CUT_RIGHT} if available < start + protocol.window else set()
-    start = max(0, start)
-    length = available - start
-    left = fetch(start, at).upper()
-    right = fetch(at + len(ref), start + length + max(0, len(ref) - len(alt))).upper()
-    windows = [(left + allele + right)[:length] for allele in (ref, alt)]
-    return _encode(protocol, windows, flags, tokenizer)
+    if protocol.kind == "region-scan":
+        raise InvalidRequest("region-scan scores regions; variants are scored centred, grid-centred or right-end")
+    if structural.is_symbolic(variant.alt):
+        return structural.plan(protocol, variant, fetch, tokenizer, sharing)
+    if protocol.kind == "right-end":
+        return right_end.plan(protocol, variant, fetch, tokenizer, sharing)
+    return centred.plan(protocol, variant, fetch, tokenizer, sharing)
 
 
-def _check(protocol: Protocol, variant: Variant, ref: str, alt: str) -> None:
-    for name, allele in (("REF", ref), ("ALT", alt)):
-        if not allele or not _ALLELE.issuperset(allele):
-            raise UnsupportedAllele(f"{name} {allele or '(empty)'} is not a sequence of A, C, G, T and N")
-        if len(allele) > protocol.window // 2:
-            raise UnsupportedAllele(f"{name} has {len(allele)} bases, more than half of the window of {protocol.window}")
-    if not 1 <= variant.position <= variant.contig_length - len(ref) + 1:
-        raise ReferenceMismatch(f"position {variant.position} lies outside the contig of {variant.contig_length} bases")
-
-
-def _encode(protocol: Protocol, windows: list[str], flags: set[str], tokenizer: Tokenizes) -> VariantPlan:
-    oriented = windows if protocol.strand != "reverse" else [reverse_complement(window) for window in windows]
-    if protocol.strand == "average":
-        oriented = windows + [reverse_complement(window) for window in windows]
-    if not all(_BASES.issuperset(window) for window in windows):
-        flags |= {AMBIGUOUS}
-    encoded = [tokenizer.encode(window) for window in oriented]
-    if any(window.unknown for window in encoded):
-        flags |= {UNKNOWN}
-    return VariantPlan(tuple(Score((tokenizer.bos, *window.ids)) for window in encoded), tuple(sorted(flags)))
-
-
-def reverse_complement(bases: str) -> str:
-    """The other strand, IUPAC codes included; other characters stay themselves."""
-    return bases.translate(_COMPLEMENT)[::-1]
-
-
-def combine(plan: VariantPlan, results: Sequence[ScoreResult]) -> VariantScore:
+def combine(plan: VariantPlan, results: Sequence[VariantResult]) -> VariantScore:
     """Results in the order of `plan.requests` to one score; sums are exact and rounded once."""
     if len(results) != len(plan.requests):
         raise InvalidRequest(f"the plan has {len(plan.requests)} requests and {len(results)} results came")
-    refs = [value for result in results[0::2] for value in result.logprobs]
-    alts = [value for result in results[1::2] for value in result.logprobs]
-    strands = len(results) // 2
+    sides = [_sides(plan, strand) for strand in _strands(plan, results)]
+    refs, alts = [window for ref, _ in sides for window in ref], [window for _, alt in sides for window in alt]
+    both = math.lcm(len(refs), len(alts))
+    differences = [value * (both // len(alts)) for value in _values(alts)]
+    differences += [-value * (both // len(refs)) for value in _values(refs)]
     return VariantScore(
-        ll_ref=math.fsum(refs) / strands,
-        ll_alt=math.fsum(alts) / strands,
-        delta=math.fsum(alts + [-value for value in refs]) / strands,
-        tokens=len(results[0].logprobs),
+        ll_ref=math.fsum(_values(refs)) / len(refs),
+        ll_alt=math.fsum(_values(alts)) / len(alts),
+        delta=math.fsum(differences) / both,
+        tokens=len(refs[0]),
         flags=plan.flags,
+        scored_as=plan.scored_as,
+        offset=plan.offset,
+        grid=plan.grid,
     )
 
 
-def plan_sequence(sequence: str, tokenizer: Tokenizes, *, context: int) -> SequencePlan:
+def _strands(plan: VariantPlan, results: Sequence[VariantResult]) -> Iterator[Sequence[VariantResult]]:
+    size = len(results) // plan.strands
+    return (results[start : start + size] for start in range(0, len(results), size))
+
+
+def _sides(plan: VariantPlan, results: Sequence[VariantResult]) -> tuple[list[Sequence[float]], list[Sequence[float]]]:
+    """The log-probabilities that count, of each reference window and of each alternate of one strand."""
+    if plan.scored_as == "next-token":
+        return [results[0].logprobs[:1]], [results[0].logprobs[1:]]
+    counted = [result.logprobs if plan.counted is None else result.logprobs[-plan.counted :] for result in results]
+    return counted[: plan.references], counted[plan.references :]
+
+
+def _values(windows: Iterable[Sequence[float]]) -> list[float]:
+    return [value for window in windows for value in window]
+
+
+def plan_sequence(
+    sequence: str, tokenizer: Tokenizes, *, context: int, window: int | None = None, sharing: Sharing = PRIVATE
+) -> SequencePlan:
     """The score of a whole sequence after bos; `context` is `Engine.context`.
 
-    ContextTooLong for more bases than that: they need a windowed protocol.
+    More bases than that are scored with `window`, which is at most half of it: every base has a context of `window` to twice as
+    many bases, as in a region scan, the first ones what there is. ContextTooLong without it.
     """
     if not sequence:
         raise InvalidRequest("the sequence is empty")
     encoded = tokenizer.encode(sequence)
-    if len(encoded.ids) > context:
-        raise ContextTooLong(positions=len(encoded.ids), context=context)
     flags = {UNKNOWN} if encoded.unknown else set()
-    flags |= set() if _BASES.issuperset(sequence.upper()) else {AMBIGUOUS}
-    return SequencePlan((Score((tokenizer.bos, *encoded.ids)),), encoded.unknown, tuple(sorted(flags)))
+    flags |= {AMBIGUOUS} if is_ambiguous(sequence.upper()) else set()
+    said, length = tuple(sorted(flags)), len(encoded.ids)
+    if length <= context:
+        return SequencePlan((Score((tokenizer.bos, *encoded.ids), sharing),), encoded.unknown, said)
+    if window is None:
+        raise ContextTooLong(positions=length, context=context)
+    if not 1 <= window <= context // 2:
+        raise InvalidRequest(f"the window must be between 1 and {context // 2}, half of the model's context, not {window}")
+    starts = range(0, length - window, window)
+    requests = tuple(Score((tokenizer.bos, *encoded.ids[start : start + 2 * window]), sharing) for start in starts)
+    return SequencePlan(requests, encoded.unknown, said, tuple(min(start, window) for start in starts), window)
 
 
 def combine_sequence(plan: SequencePlan, results: Sequence[ScoreResult]) -> SequenceScore:
     """Sum and mean per base, each an exact sum rounded once."""
-    logprobs = [value for result in results for value in result.logprobs]
+    if len(results) != len(plan.requests):
+        raise InvalidRequest(f"the plan has {len(plan.requests)} requests and {len(results)} results came")
+    logprobs = [value for result, passed in zip(results, plan.passed, strict=True) for value in result.logprobs[passed:]]
     total = math.fsum(logprobs)
-    return SequenceScore(total, total / len(logprobs), len(logprobs), plan.unknown, plan.flags)
+    return SequenceScore(total, total / len(logprobs), len(logprobs), plan.unknown, plan.flags, plan.window)

@@ -42,7 +42,7 @@ class Flight:
     work: Work
     landed: Callable[["Flight"], None]
     plans: list[tuple[WorkItem, Plan | str]] = field(default_factory=list)  # a plan, or the code of its failure
-    requests: dict[engine.Score, int] = field(default_factory=dict)
+    requests: dict[engine.Request, int] = field(default_factory=dict)
     outcomes: dict[int, engine.Outcome] = field(default_factory=dict)
     handles: list[int] = field(default_factory=list)
     over: bool = False
@@ -173,7 +173,7 @@ class Host:
         for deployment in list(self._loops):
             self.unload(deployment)
 
-    def _submit(self, loop: EngineLoop, flight: Flight, request: engine.Score, place: int) -> None:
+    def _submit(self, loop: EngineLoop, flight: Flight, request: engine.Request, place: int) -> None:
         priority = engine.Priority(min(flight.work.claimed.rank, engine.Priority.ROUTINE))
         handle = loop.submit(request, priority=priority, on_outcome=lambda outcome: flight.arrive(place, outcome))
         flight.handles.append(handle)

@@ -11,10 +11,17 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from engine.errors import ContextTooLong, InvalidRequest, ReferenceMismatch, UnknownSymbol, UnsupportedAllele
+from engine.errors import (
+    ContextTooLong,
+    InvalidRequest,
+    ReferenceMismatch,
+    UnknownSymbol,
+    UnsupportedAllele,
+    UnsupportedTokenizer,
+)
 from engine.protocols import AMBIGUOUS, CUT_LEFT, CUT_RIGHT, UNKNOWN, Protocol, Variant, VariantPlan, VariantScore
-from engine.request import Score, ScoreResult
-from engine.tokenizer import CharacterTokenizer
+from engine.request import PRIVATE, REFERENCE, Score, ScoreResult, Sharing
+from engine.tokenizer import CharacterTokenizer, Encoded
 from engine.windows import combine, combine_sequence, plan_sequence, plan_variant, reverse_complement
 from tests.engine.checkpoints import SYMBOLS
 
@@ -39,7 +46,7 @@ def plan(contig: str, position: int, ref: str, alt: str, protocol: Protocol = SH
 def model(request: Score) -> ScoreResult:
     """Stands for a model: float32 numbers that depend on every earlier token."""
     digest, values = hashlib.sha256(), []
-    for token in request.tokens[1:]:
+    for token in request.scored[1:]:
         digest.update(bytes([token]))
         values.append(struct.unpack("<f", struct.pack("<f", -int.from_bytes(digest.digest()[:4]) / 2**30))[0])
     return ScoreResult(tuple(values))
@@ -51,7 +58,7 @@ def scored(found: VariantPlan) -> VariantScore:
 
 def text(request: Score) -> str:
     assert request.tokens[0] == TOKENIZER.bos
-    return TOKENIZER.decode(request.tokens[1:])
+    return TOKENIZER.decode(request.scored[1:])
 
 
 @st.composite
@@ -69,7 +76,7 @@ def cases(draw: st.DrawFn) -> tuple[str, int, str, str, Protocol]:
 def test_windows_hold_the_alleles_and_have_equal_lengths(case: tuple[str, int, str, str, Protocol]) -> None:
     contig, position, ref, alt, protocol = case
     found = plan(*case)
-    lengths = {len(request.tokens) for request in found.requests}
+    lengths = {len(request.scored) for request in found.requests}
     assert len(lengths) == 1
     assert lengths.pop() <= protocol.window + 1
     mutated = contig[: position - 1] + alt + contig[position - 1 + len(ref) :]
@@ -164,6 +171,82 @@ def test_equal_windows_are_equal_requests() -> None:
     contig = "ACGTTGCAACGGTTACGATCGATCGGATCAAGT"
     first, second = plan(contig, 15, "A", "C"), plan(contig, 15, "A", "G")
     assert len({*first.requests, *second.requests}) == 3
+
+
+@settings(deadline=None)
+@given(cases())
+def test_an_alternate_branches_off_its_reference_window_at_the_first_changed_token(
+    case: tuple[str, int, str, str, Protocol],
+) -> None:
+    requests = plan(*case).requests
+    for ref, alt in zip(requests[0::2], requests[1::2], strict=True):
+        assert (ref.branch, alt.tokens) == (None, ref.tokens)
+        if alt.branch is not None:
+            assert alt.branch.at >= 1
+            assert alt.branch.tokens[0] != ref.tokens[alt.branch.at]
+        assert len(alt.scored) == len(ref.tokens)
+
+
+@pytest.mark.parametrize(("strand", "at"), [("forward", [11]), ("reverse", [12]), ("average", [11, 12])])
+def test_on_the_reverse_strand_the_first_changed_token_is_found_there(strand: str, at: list[int]) -> None:
+    """The eleventh and the thirteenth base change: read in reverse, the thirteenth of twenty-four is the twelfth."""
+    contig = "A" * 10 + "CAGA" + "A" * 10
+    found = plan(contig, 11, "CAGA", "TATA", Protocol(window=24, strand=strand)).requests[1::2]
+    assert [request.branch.at for request in found if request.branch] == at
+
+
+def test_alternates_of_one_site_hang_on_one_trunk() -> None:
+    contig = "ACGTTGCAACGGTTACGATCGATCGGATCAAGT"
+    found = [plan(contig, 15, "A", alt).requests[1] for alt in "CGT"]
+    assert {request.tokens for request in found} == {plan(contig, 15, "A", "C").requests[0].tokens}
+    assert len(set(found)) == 3
+
+
+@pytest.mark.parametrize("sharing", [PRIVATE, REFERENCE, Sharing("laboratory", "salt")])
+def test_every_request_of_a_plan_shares_what_the_caller_says(sharing: Sharing) -> None:
+    contig = "ACGTTGCAACGGTTACGATCGATCGGATCAAGT"
+    variant = Variant(len(contig), 15, "A", "C")
+    found = plan_variant(SHORT, variant, fetch_from(contig), TOKENIZER, sharing=sharing)
+    assert {request.sharing for request in found.requests} == {sharing}
+    assert plan_variant(SHORT, variant, fetch_from(contig), TOKENIZER).requests[0].sharing == REFERENCE
+
+
+class Triplets:
+    """A tokenizer of three bases a token."""
+
+    bos = 0
+
+    def encode(self, text: str) -> Encoded:
+        return Encoded(tuple(range(len(text) // 3)), ())
+
+
+@pytest.mark.parametrize("kind", ["centred", "right-end"])
+def test_a_tokenizer_of_several_bases_a_token_is_refused_in_words(kind: str) -> None:
+    with pytest.raises(UnsupportedTokenizer, match="one token a base"):
+        plan_variant(Protocol(kind, 24), Variant(60, 30, "A", "C"), fetch_from("A" * 60), Triplets())
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"kind": "centered"}, "kind is one of"),
+        ({"strand": "both"}, "strand is one of"),
+        ({"window": 1}, "at least 2"),
+        ({"window": "512"}, "at least 2"),
+        ({"kind": "grid-centred"}, "needs a grid"),
+        ({"grid": 8}, "no other protocol takes one"),
+        ({"kind": "grid-centred", "window": 24, "grid": 13}, "between 1 and half"),
+        ({"kind": "grid-centred", "grid": True}, "between 1 and half"),
+    ],
+)
+def test_a_protocol_that_contradicts_itself_is_refused(settings: dict[str, object], words: str) -> None:
+    with pytest.raises(InvalidRequest, match=words):
+        Protocol(**settings)
+
+
+def test_variants_are_not_scored_by_region_scan() -> None:
+    with pytest.raises(InvalidRequest, match="region-scan scores regions"):
+        plan("A" * 60, 30, "A", "C", Protocol("region-scan", 24))
 
 
 def test_results_of_another_plan_are_refused() -> None:
