@@ -2,9 +2,38 @@
 
 from __future__ import annotations
 
+import gzip
+import zlib
 from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from engine.errors import InvalidRequest
+
+_GZIP = b"\x1f\x8b"
+
+
+def lines(path: Path) -> Iterator[str]:
+    """Lines of a text file, plain, gzip or bgzip, told apart by its first bytes. InvalidRequest for half a file or none of text."""
+    with path.open("rb") as file:
+        compressed = file.read(len(_GZIP)) == _GZIP
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") if compressed else path.open(encoding="utf-8") as text:
+            yield from text
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise InvalidRequest(f"{path} is not whole: {error}") from error
+    except UnicodeDecodeError as error:
+        raise InvalidRequest(f"{path} is not a text file") from error
+
+
+def contigs(path: Path, names: Iterable[str]) -> dict[str, str]:
+    """The sequences of these names, as far as the file holds them. InvalidRequest where it holds two of one name."""
+    wanted, found = set(names), dict[str, str]()
+    for name, sequence in records(lines(path)):
+        if name in found:
+            raise InvalidRequest(f"{path} holds two sequences named {name}")
+        if name in wanted:
+            found[name] = sequence
+    return found
 
 
 def records(lines: Iterable[str]) -> Iterator[tuple[str, str]]:
