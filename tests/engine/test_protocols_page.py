@@ -1,0 +1,67 @@
+"""docs/protocols.md: its commands exist, its examples give what it shows, and it names every protocol and flag."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from engine import protocols
+from engine.__main__ import main
+from engine.command_line.options import parser
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs" / "protocols.md").read_text(encoding="utf-8")
+COMMANDS = re.findall(r"^    \.venv/bin/python -m engine (.+)$", PAGE, re.MULTILINE)
+EXAMPLES = re.findall(
+    r"^    \.venv/bin/python -m engine ([^|\n]+) \| cut -f ([\d,-]+)\n\n```text\n(.+?)```", PAGE, re.MULTILINE | re.DOTALL
+)
+MODEL = ROOT / "models" / "ecoli-orf-6l" / "model.safetensors"
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_command_exists_and_its_files_are_there(command: str) -> None:
+    options = parser().parse_args(shlex.split(command.split("|")[0]))
+    for path in (getattr(options, name, None) for name in ("model", "reference", "vcf", "fasta")):
+        assert path is None or (ROOT / path).exists()
+
+
+def test_every_command_of_the_engine_is_on_the_page() -> None:
+    assert {command.split()[0] for command in COMMANDS} == {"variants", "scan", "score", "next", "embed", "generate"}
+
+
+def test_every_protocol_and_flag_is_on_the_page() -> None:
+    flags = (protocols.CUT_LEFT, protocols.CUT_RIGHT, protocols.AMBIGUOUS, protocols.UNKNOWN, protocols.NO_REFERENCE_BASE)
+    for name in (*get_args(protocols.Kind), *get_args(protocols.ScoredAs), *flags):
+        assert f"`{name}`" in PAGE or name == "windows"
+
+
+@pytest.mark.skipif(not MODEL.exists(), reason="the bundled model is not there")
+@pytest.mark.parametrize(("command", "columns", "shown"), EXAMPLES, ids=lambda text: text.split()[0])
+def test_an_example_gives_what_the_page_shows(
+    command: str, columns: str, shown: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Words exactly; numbers to a thousandth, because the last bits belong to the kernels of a machine."""
+    monkeypatch.chdir(ROOT)
+    assert main(shlex.split(command)) == 0
+    rows = [_cut(line.split("\t"), columns) for line in capsys.readouterr().out.splitlines()]
+    expected = [line.split("\t") for line in shown.splitlines()]
+    assert len(rows) == len(expected)
+    for row, line in zip(rows, expected, strict=True):
+        assert [_number(cell) for cell in row] == pytest.approx([_number(cell) for cell in line], abs=1e-3)
+
+
+def test_there_are_examples() -> None:
+    assert len(EXAMPLES) == 2
+
+
+def _cut(cells: list[str], columns: str) -> list[str]:
+    bounds = [[int(bound) for bound in part.split("-")] for part in columns.split(",")]
+    return [cell for bound in bounds for cell in cells[bound[0] - 1 : bound[-1]]]
+
+
+def _number(cell: str) -> float | str:
+    return float(cell) if re.fullmatch(r"-?\d+\.\d+(e-?\d+)?", cell) else cell
