@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import time
+from array import array
 from collections.abc import Callable
 from typing import Protocol
 
 from engine.batch import Batch, RowOutput
 from engine.fingerprint import Deployment
+from engine.metrics import CLASSES, StepMeter
 from engine.request import Outcome, Priority, Request
 from engine.scheduler import Scheduler
 from engine.tokenizer import CharacterTokenizer
+from engine.trace import Step, Times, Trace, marks
+
+_NAMED = 8  # requests that are named when a step is described
 
 
 class Runs(Protocol):
@@ -22,7 +27,7 @@ class Runs(Protocol):
 
 
 class Engine:
-    """Not thread-safe: `EngineLoop` owns it. `clock` gives seconds since 1970."""
+    """Not thread-safe: `EngineLoop` owns it. `clock` gives seconds since 1970. A `trace` set here is written from then on."""
 
     def __init__(
         self,
@@ -38,6 +43,9 @@ class Engine:
         self.scheduler, self.runner, self.deployment, self.tokenizer = scheduler, runner, deployment, tokenizer
         self.batch_invariant, self.golden, self.clock = batch_invariant, golden, clock
         self.fingerprint = deployment.fingerprint
+        self.trace: Trace | None = None
+        self._meter = StepMeter()
+        self._doing = ("nothing", Batch(()))
 
     @property
     def context(self) -> int:
@@ -47,6 +55,8 @@ class Engine:
     def submit(self, handle: int, request: Request, priority: Priority, queued_at: float | None = None) -> None:
         """Queue a request under a handle of the caller's, as of `queued_at` or now; a refusal is the next step's outcome."""
         self.scheduler.add(handle, request, priority, self.clock() if queued_at is None else queued_at)
+        if self.trace is not None:
+            self.trace.placed(handle, request, priority)
 
     def cancel(self, handle: int) -> bool:
         """Cancel in any state; False when the handle is unknown or already settled."""
@@ -54,19 +64,56 @@ class Engine:
 
     def step(self) -> list[Outcome]:
         """Schedule, run, postprocess; the outcomes that this step settled."""
+        began, self._doing = time.perf_counter(), ("schedule", Batch(()))
         batch = self.scheduler.schedule(self.clock())
+        numbers = marks(batch.rows, self.scheduler.described)
+        scheduled, self._doing = time.perf_counter(), ("run", batch)
         outputs = self.runner.run(batch)
-        return self.scheduler.postprocess(batch, outputs)
+        ran, self._doing = time.perf_counter(), ("postprocess", batch)
+        outcomes = self.scheduler.postprocess(batch, outputs)
+        self._note(Times(began, scheduled, ran, time.perf_counter()), numbers, outputs, outcomes)
+        return outcomes
 
-    def stats(self) -> dict[str, float | int]:
-        """Plain counters, for whoever exports them."""
-        scheduler, pool = self.scheduler, self.scheduler.pool
+    def check(self) -> None:
+        """Raise BlockAccounting unless blocks and references agree."""
+        self.scheduler.pool.check(self.scheduler.tables())
+
+    def doing(self) -> str:
+        """What the present step computes, in words; any thread may ask."""
+        verb, batch = self._doing
+        rows = tuple(batch.rows)
+        handles = ", ".join(str(row.handle) for row in rows[:_NAMED]) + (", …" if len(rows) > _NAMED else "")
+        counted = f"{len(rows)} row{'s' * (len(rows) != 1)}, {batch.tokens:,} tokens"
+        return f"{verb} of {counted}, of request{'s' * (len(rows) != 1)} {handles}" if rows else verb
+
+    def stats(self) -> dict[str, float]:
+        """Plain numbers, for whoever exports them; `engine.metrics` says what they mean."""
+        scheduler, pool, cache = self.scheduler, self.scheduler.pool, self.scheduler.cache
         return {
             "running": scheduler.running,
             "waiting": scheduler.waiting,
-            "steps": scheduler.steps,
-            "tokens": scheduler.tokens,
-            "idle_slot_steps": scheduler.idle_slot_steps,
+            **{f"waiting_{label}": count for label, count in zip(CLASSES, scheduler.waiting_by_class, strict=True)},
+            "blocks_free": pool.free,
+            "blocks_cached": pool.cached,
             "blocks_used": pool.used,
             "blocks_total": pool.total,
+            "kv_tokens": scheduler.kv_tokens,
+            "budget": scheduler.budget.now,
+            "steps": scheduler.steps,
+            "tokens": scheduler.tokens,
+            "tokens_reused": scheduler.reused_tokens,
+            "cache_hits": cache.hits,
+            "cache_evictions": cache.evictions,
+            "evictions": scheduler.evictions,
+            "idle_slot_steps": scheduler.idle_slot_steps,
+            "shortages": scheduler.budget.shortages,
+            **self._meter.values(),
         }
+
+    def _note(self, times: Times, numbers: array[int], outputs: list[RowOutput], outcomes: list[Outcome]) -> None:
+        if numbers:
+            failed = sum(output.error is not None for output in outputs)
+            self._meter.step(times.ended - times.began, numbers, failed)
+        if self.trace is not None:
+            scheduler = self.scheduler
+            self.trace.record(Step(scheduler.steps, times, numbers, scheduler.waiting, scheduler.pool.used), outcomes)

@@ -7,61 +7,126 @@ import itertools
 import logging
 import threading
 import time
-from collections import Counter, deque
+import traceback
+from collections import deque
 from collections.abc import Callable
+from dataclasses import dataclass
 from queue import SimpleQueue
 
 from engine.engine import Engine
-from engine.errors import EngineFailed, EngineStopped
+from engine.errors import EngineError, EngineFailed, EngineStopped, InvalidRequest
+from engine.metrics import RequestMeter
 from engine.request import Outcome, Priority, Request
+from engine.watchdog import Watchdog
 
 log = logging.getLogger(__name__)
 
 OnOutcome = Callable[[Outcome], None]
+OnProgress = Callable[[int, int], None]  # positions computed, positions wanted
+STEP_LIMIT = 15.0  # seconds; a step computes a few thousand tokens at most
+CHECK_EVERY = 1024  # steps between two counts of the blocks
 _RATE_SECONDS = 10.0  # span over which tokens per second are measured
 
 
+@dataclass(slots=True)
+class _Open:
+    """A request that has not ended, as its caller knows it."""
+
+    on_outcome: OnOutcome
+    queued_at: float
+    priority: Priority
+
+
+@dataclass(slots=True)
+class _Watched:
+    """Whoever wants to hear how far a request is. `calling` keeps a slow listener from being called for every step it missed."""
+
+    on_progress: OnProgress
+    every: float
+    due: float
+    calling: bool = False
+
+
 class EngineLoop:
-    """`submit`, `cancel` and `stats` may be called from any thread. Outcomes are delivered on a thread of their own, in order,
-    so that a slow callback never holds up a step; a callback that raises is logged and the next one is served.
+    """`submit`, `cancel`, `progress` and `stats` may be called from any thread. Outcomes and progress are delivered on a thread of
+    their own, in order, so that a slow callback never holds up a step; a callback that raises is logged and the next one is served.
+
+    A step longer than `step_limit` seconds of `monotonic` makes the loop not ready until it ends. Every `check_every` steps the
+    blocks are counted: an engine whose accounts are wrong stops rather than serve wrong keys and values.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(
+        self,
+        engine: Engine,
+        *,
+        step_limit: float = STEP_LIMIT,
+        check_every: int = CHECK_EVERY,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
         self.engine = engine
+        self._monotonic, self._check_every = monotonic, check_every
         self._handles = itertools.count(1)
         self._wake = threading.Condition()
         self._commands: deque[Callable[[], object]] = deque()
-        self._callbacks: dict[int, tuple[OnOutcome, float]] = {}  # guarded by _wake
-        self._deliveries: SimpleQueue[tuple[OnOutcome, Outcome] | None] = SimpleQueue()
+        self._open: dict[int, _Open] = {}  # guarded by _wake
+        self._watched: dict[int, _Watched] = {}  # the engine thread's own
+        self._deliveries: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
         self._ending = False
         self._failure: EngineFailed | None = None
-        self._counts: Counter[str] = Counter()
+        self._meter = RequestMeter()
+        self._callbacks_failed = 0
         self._recent: deque[tuple[float, int]] = deque()
+        self._watchdog = Watchdog(step_limit, engine.doing, monotonic)
+        self._over = threading.Event()
         self._thread = threading.Thread(target=self._serve, name="engine", daemon=True)
         self._courier = threading.Thread(target=self._deliver, name="engine-outcomes", daemon=True)
+        self._guard = threading.Thread(target=self._watch, name="engine-watchdog", daemon=True)
 
     @property
     def healthy(self) -> bool:
-        """Whether the loop runs and can take requests."""
-        return self._thread.is_alive() and self._failure is None and not self._ending
+        """Whether the loop runs and takes requests. Once false it stays so."""
+        return self._thread.is_alive() and self._courier.is_alive() and self._failure is None and not self._ending
+
+    @property
+    def ready(self) -> bool:
+        """Whether it is healthy and its step ends in time; true again when a late step has ended."""
+        return not self.complaint
+
+    @property
+    def complaint(self) -> str:
+        """Why it is not ready; blank: it is."""
+        if self._failure is not None:
+            return str(self._failure)
+        return self._watchdog.complaint if self.healthy else "the engine loop does not run"
 
     def start(self) -> None:
-        """Start the two threads; a loop starts once."""
+        """Start the threads; a loop starts once."""
         self._courier.start()
+        self._guard.start()
         self._thread.start()
 
-    def submit(self, request: Request, *, priority: Priority, on_outcome: OnOutcome) -> int:
+    def submit(
+        self,
+        request: Request,
+        *,
+        priority: Priority,
+        on_outcome: OnOutcome,
+        on_progress: OnProgress | None = None,
+        progress_every: float = 1.0,
+    ) -> int:
         """Queue a request and return its handle. `on_outcome` is called exactly once, whatever happens, refusals included.
 
-        A loop that has ended calls it before `submit` returns.
+        A loop that has ended calls it before `submit` returns. `on_progress` is called at most every `progress_every` seconds, and
+        not any more once `on_outcome` has been.
         """
         handle, priority = next(self._handles), Priority(priority)
         queued_at = self.engine.clock()
+        watched = None if on_progress is None else _Watched(on_progress, progress_every, self._monotonic() + progress_every)
         with self._wake:
             error = self._failure or (EngineStopped() if self._ending else None)
             if error is None:
-                self._callbacks[handle] = (on_outcome, queued_at)
-                self._commands.append(functools.partial(self.engine.submit, handle, request, priority, queued_at))
+                self._open[handle] = _Open(on_outcome, queued_at, priority)
+                self._commands.append(functools.partial(self._place, handle, request, priority, queued_at, watched))
                 self._wake.notify()
         if error is not None:
             self._call(on_outcome, self._ended(handle, queued_at, error))
@@ -70,11 +135,15 @@ class EngineLoop:
     def cancel(self, handle: int) -> bool:
         """Ask for cancellation; True when the request had not ended yet. Its outcome still says how it ended."""
         with self._wake:
-            if handle not in self._callbacks:
+            if handle not in self._open:
                 return False
             self._commands.append(functools.partial(self.engine.cancel, handle))
             self._wake.notify()
             return True
+
+    def progress(self, handle: int) -> tuple[int, int] | None:
+        """Positions computed and positions wanted; None for a request that has ended or has not been taken up yet."""
+        return self.engine.scheduler.progress(handle)
 
     def stop(self, *, drain: bool, timeout: float) -> bool:
         """End the loop; with `drain` after all its work, else at once with everything unfinished cancelled.
@@ -84,42 +153,43 @@ class EngineLoop:
         deadline = time.monotonic() + timeout
         with self._wake:
             self._ending = True
-            unserved = self._callbacks if self._thread.ident is None else {}
+            unserved, self._open = (self._open, {}) if self._thread.ident is None else ({}, self._open)
             if not drain:
-                for handle in self._callbacks:
+                for handle in self._open:
                     self._commands.append(functools.partial(self.engine.cancel, handle))
             self._wake.notify()
-        for handle, (callback, queued_at) in unserved.items():  # nobody started the loop
-            self._call(callback, self._ended(handle, queued_at, EngineStopped()))
+        for handle, one in unserved.items():  # nobody started the loop
+            self._call(one.on_outcome, self._ended(handle, one.queued_at, EngineStopped()))
         for thread in (self._thread, self._courier):
             if thread.ident is not None:
                 thread.join(max(0.0, deadline - time.monotonic()))
         return not (self._thread.is_alive() or self._courier.is_alive())
 
-    def stats(self) -> dict[str, float | int]:
-        """Plain counters: those of the engine, tokens per second over the last seconds, and how many requests ended how."""
-        cutoff = time.monotonic() - _RATE_SECONDS
+    def stats(self) -> dict[str, float]:
+        """Every figure of `engine.metrics`, by name."""
+        cutoff = self._monotonic() - _RATE_SECONDS
         recent = [tokens for at, tokens in tuple(self._recent) if at >= cutoff]
-        ended = {state: self._counts[state] for state in ("finished", "failed", "cancelled")}
         return {
             **self.engine.stats(),
-            **ended,
+            **self._meter.values(),
             "tokens_per_second": sum(recent) / _RATE_SECONDS,
-            "queued": len(self._callbacks),
+            "queued": len(self._open),
+            "callbacks_failed": self._callbacks_failed,
+            "watchdog_trips": self._watchdog.trips,
             "healthy": int(self.healthy),
+            "ready": int(self.ready),
         }
+
+    # The engine's thread.
 
     def _serve(self) -> None:
         try:
             while self._take_commands():
-                before = self.engine.scheduler.tokens
-                outcomes = self.engine.step()
-                self._note(self.engine.scheduler.tokens - before)
-                self._settle(outcomes)
-        except Exception as error:  # process edge: the thread must not die unseen, whatever the fault
-            log.critical("the engine loop failed", exc_info=error, extra={"event": "engine_failed"})
+                self._step()
+        except BaseException as error:  # noqa: BLE001 — process edge: the thread must not die unseen, not even of SystemExit
             self._fail(error)
         finally:
+            self._over.set()
             self._deliveries.put(None)
 
     def _take_commands(self) -> bool:
@@ -134,28 +204,75 @@ class EngineLoop:
             command()
         return True
 
+    def _step(self) -> None:
+        scheduler = self.engine.scheduler
+        before = scheduler.tokens
+        self._watchdog.begin(scheduler.steps + 1)
+        try:
+            outcomes = self.engine.step()
+        finally:
+            self._watchdog.end()
+        self._note(scheduler.tokens - before)
+        self._settle(outcomes)
+        if self._watched:
+            self._tell_progress()
+        if scheduler.steps % self._check_every == 0:
+            self.engine.check()
+
+    def _place(self, handle: int, request: Request, priority: Priority, queued_at: float, watched: _Watched | None) -> None:
+        """Hand a request to the engine. One that it cannot even read is refused and takes nobody along."""
+        try:
+            self.engine.submit(handle, request, priority, queued_at)
+        except EngineError:
+            raise  # not this request's fault: the engine's accounts are wrong
+        except Exception as error:  # process edge: a request is the caller's data
+            log.exception("request %d could not be read", handle, extra={"event": "request_unreadable"})
+            self.engine.cancel(handle)
+            refusal = InvalidRequest(f"the request cannot be read: {_described(error)}")
+            self._settle([self._ended(handle, queued_at, refusal)])
+            self.engine.check()
+        else:
+            if watched is not None:
+                self._watched[handle] = watched
+
     def _settle(self, outcomes: list[Outcome]) -> None:
         for outcome in outcomes:
             with self._wake:
-                callback, _ = self._callbacks.pop(outcome.handle)
-            self._counts[outcome.state] += 1
-            self._deliveries.put((callback, outcome))
+                one = self._open.pop(outcome.handle, None)
+            self._watched.pop(outcome.handle, None)
+            if one is not None:  # else it has been told already
+                self._meter.ended(one.priority, outcome)
+                self._deliveries.put(functools.partial(self._call, one.on_outcome, outcome))
+
+    def _tell_progress(self) -> None:
+        now = self._monotonic()
+        for handle, one in self._watched.items():
+            if now >= one.due and not one.calling:
+                found = self.progress(handle)
+                if found is not None:
+                    one.due, one.calling = now + one.every, True
+                    self._deliveries.put(functools.partial(self._say_progress, handle, one, *found))
 
     def _note(self, tokens: int) -> None:
-        now = time.monotonic()
+        now = self._monotonic()
         self._recent.append((now, tokens))
         while self._recent[0][0] < now - _RATE_SECONDS:
             self._recent.popleft()
 
-    def _fail(self, error: Exception) -> None:
+    def _fail(self, error: BaseException) -> None:
+        """Tell every open request; from here on nobody is let in."""
         with self._wake:
-            self._failure = EngineFailed(f"the engine failed: {type(error).__name__}: {error}")
-            orphans, self._callbacks = self._callbacks, {}
-            for handle, (callback, queued_at) in orphans.items():
-                self._counts["failed"] += 1
-                self._deliveries.put((callback, self._ended(handle, queued_at, self._failure)))
+            failure = self._failure = EngineFailed(f"the engine failed: {_described(error)}")
+            orphans, self._open = self._open, {}
+        try:
+            log.critical("the engine loop failed: %s", self.engine.doing(), exc_info=error, extra={"event": "engine_failed"})
+        finally:
+            for handle, one in orphans.items():
+                outcome = self._ended(handle, one.queued_at, failure)
+                self._meter.ended(one.priority, outcome)
+                self._deliveries.put(functools.partial(self._call, one.on_outcome, outcome))
 
-    def _ended(self, handle: int, queued_at: float, error: EngineFailed | EngineStopped) -> Outcome:
+    def _ended(self, handle: int, queued_at: float, error: EngineError) -> Outcome:
         return Outcome(
             handle=handle,
             state="failed",
@@ -169,12 +286,37 @@ class EngineLoop:
             batch_invariant=self.engine.batch_invariant,
         )
 
+    # Threads beside it.
+
+    def _watch(self) -> None:
+        while not self._over.wait(min(1.0, self._watchdog.limit / 4)):
+            try:
+                self._watchdog.look()
+            except Exception:  # process edge: it looks at what another thread is changing
+                log.exception("the watchdog could not look", extra={"event": "watchdog_failed"})
+
     def _deliver(self) -> None:
         while (delivery := self._deliveries.get()) is not None:
-            self._call(*delivery)
+            delivery()
+
+    def _say_progress(self, handle: int, one: _Watched, computed: int, wanted: int) -> None:
+        try:
+            one.on_progress(computed, wanted)
+        except BaseException:  # noqa: BLE001 — process edge, as below
+            self._callback_raised(handle)
+        one.calling = False
 
     def _call(self, callback: OnOutcome, outcome: Outcome) -> None:
         try:
             callback(outcome)
-        except Exception:  # process edge: a callback is the caller's code
-            log.exception("the callback of request %d raised", outcome.handle, extra={"event": "callback_failed"})
+        except BaseException:  # noqa: BLE001 — process edge: the caller's code; SystemExit would end the thread without a word
+            self._callback_raised(outcome.handle)
+
+    def _callback_raised(self, handle: int) -> None:
+        self._callbacks_failed += 1
+        log.exception("the callback of request %d raised", handle, extra={"event": "callback_failed"})
+
+
+def _described(error: BaseException) -> str:
+    """Kind and words of an error, whatever its own words do."""
+    return traceback.format_exception_only(error)[-1].strip()

@@ -21,7 +21,7 @@ from engine.preemption import victims
 from engine.prefix import PrefixCache
 from engine.refusals import refuse_unservable
 from engine.request import Outcome, Priority, Request, State
-from engine.sequence import Sequence, sequence_of
+from engine.sequence import Sequence, branch_of, sequence_of
 from engine.slots import Slots
 from engine.trunks import Trunk, Trunks, promote
 from engine.waiting import Waiting
@@ -54,7 +54,17 @@ class Scheduler:
     @property
     def waiting(self) -> int:
         """Sequences that hold none: queued, or waiting at a trunk."""
-        return len(self._waiting) + sum(len(trunk.waiters) for trunk in self.trunks)
+        return len(self._by_handle) - self.running
+
+    @property
+    def waiting_by_class(self) -> list[int]:
+        """Sequences in the queues of each class, without those that wait at a trunk."""
+        return [self._waiting.count(priority) for priority in Priority]
+
+    @property
+    def kv_tokens(self) -> int:
+        """Positions whose keys and values running sequences hold; those of a shared block count for each."""
+        return sum(sequence.computed - sequence.first * self.config.block_size for sequence in self._slots)
 
     @property
     def has_work(self) -> bool:
@@ -64,6 +74,11 @@ class Scheduler:
     def tables(self) -> Iterator[list[int]]:
         """The block tables in use, for `BlockPool.check`."""
         return (sequence.tables for sequence in self._by_handle.values())
+
+    def described(self, handle: int) -> tuple[int, bool]:
+        """The class of a sequence in work, and whether it is an alternate of a window."""
+        sequence = self._by_handle[handle]
+        return sequence.priority, branch_of(sequence) is not None
 
     def progress(self, handle: int) -> tuple[int, int] | None:
         """Positions computed and wanted for a request that has not ended; for one that waits at a trunk those of the trunk."""

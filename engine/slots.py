@@ -23,7 +23,7 @@ class Slots:
 
     def __iter__(self) -> Iterator[Sequence]:
         for group in self._groups:
-            yield from group.values()
+            yield from tuple(group.values())  # other threads ask for figures while this one lets sequences in and out
 
     def hold(self, sequence: Sequence) -> None:
         """Give a sequence a slot, or the place of its class when that has changed."""

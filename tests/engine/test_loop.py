@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
 from engine.batch import Batch, RowOutput
 from engine.config import EngineConfig
 from engine.engine import Engine
-from engine.errors import EngineFailed, EngineStopped, RequestTooLarge
+from engine.errors import EngineFailed, EngineStopped, InvalidRequest, RequestTooLarge
 from engine.fingerprint import Deployment
 from engine.loop import EngineLoop
 from engine.request import Generate, Outcome, Priority, Score
@@ -59,10 +60,17 @@ class Plain:
         self.run = run
 
 
-def loop_for(runner: Gate | Plain) -> EngineLoop:
+class Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def loop_for(runner: Gate | Plain, **settings: Any) -> EngineLoop:
     tokenizer = CharacterTokenizer({"bos": 1, "A": 3})
     engine = Engine(scheduler(CONFIG), runner, DEPLOYMENT, tokenizer, batch_invariant=True)
-    loop = EngineLoop(engine)
+    loop = EngineLoop(engine, **settings)
     loop.start()
     return loop
 
@@ -194,6 +202,130 @@ def test_an_engine_that_fails_fails_every_request_and_is_not_healthy(caplog: pyt
     assert loop.stop(drain=True, timeout=WAIT)
 
 
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), MemoryError(), RuntimeError("x")])
+@pytest.mark.parametrize("where", ["schedule", "run", "postprocess"])
+def test_whatever_ends_the_thread_every_open_request_is_told(
+    error: BaseException, where: str, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def raising(*_: object) -> None:
+        raise error
+
+    loop, ended = loop_for(Plain()), Waiting()
+    monkeypatch.setattr(loop.engine.runner if where == "run" else loop.engine.scheduler, where, raising)
+    handles = [loop.submit(LONG, priority=Priority.ROUTINE, on_outcome=ended) for _ in range(3)]
+    outcomes = ended.all(3)
+    assert sorted(outcome.handle for outcome in outcomes) == handles
+    assert {type(outcome.error) for outcome in outcomes} == {EngineFailed}
+    assert (loop.healthy, loop.ready, loop.stats()["ready"], loop.stats()["failed"]) == (False, False, 0, 3)
+    assert type(error).__name__ in loop.complaint
+    assert "the engine loop failed" in caplog.text
+
+
+def test_an_error_without_words_of_its_own_is_reported_all_the_same() -> None:
+    class Speechless(Exception):
+        def __str__(self) -> str:
+            raise ValueError
+
+    def broken(batch: Batch) -> list[RowOutput]:
+        raise Speechless
+
+    loop, ended = loop_for(Plain(broken)), Waiting()
+    loop.submit(LONG, priority=Priority.ROUTINE, on_outcome=ended)
+    assert "Speechless" in str(ended.all(1)[0].error)
+
+
+def test_a_callback_that_wants_to_exit_stops_nobody(loop: EngineLoop) -> None:
+    def leave(_: Outcome) -> None:
+        raise SystemExit
+
+    ended = Waiting()
+    loop.submit(Score((1, 2)), priority=Priority.STAT, on_outcome=leave)
+    loop.submit(Score((1, 2)), priority=Priority.STAT, on_outcome=ended)
+    assert ended.all(1)[0].state == "finished"
+    assert (loop.healthy, loop.stats()["callbacks_failed"]) == (True, 1)
+
+
+@pytest.mark.parametrize("request_", [None, Score(None), Score(5), Score(("A", "C")), Generate((1,), limit="many")])  # type: ignore[arg-type]
+def test_a_request_that_cannot_be_read_is_refused_alone(loop: EngineLoop, request_: Any) -> None:
+    refused, ended = Waiting(), Waiting()
+    loop.submit(LONG, priority=Priority.ROUTINE, on_outcome=ended)
+    loop.submit(request_, priority=Priority.STAT, on_outcome=refused)
+    assert isinstance(refused.all(1)[0].error, InvalidRequest)
+    assert ended.all(1)[0].state == "finished"
+    assert loop.healthy
+
+
+def test_a_step_that_does_not_end_makes_the_loop_not_ready_until_it_does(caplog: pytest.LogCaptureFixture) -> None:
+    model, clock, ended = Gate(), Clock(), Waiting()
+    loop = loop_for(model, step_limit=0.04, monotonic=clock)
+    loop.submit(Score((1, 2, 3)), priority=Priority.ROUTINE, on_outcome=ended)
+    assert model.entered.acquire(timeout=WAIT)
+    assert loop.ready
+    clock.now += 12.0
+    assert (loop.healthy, loop.ready, loop.complaint) == (True, False, "step 1 has run for 12 s")
+    while loop.stats()["watchdog_trips"] == 0:
+        threading.Event().wait(0.005)
+    model.open.release()
+    ended.all(1)
+    assert loop.ready
+    assert loop.stats()["watchdog_trips"] == 1
+    assert "step 1 has run for 12 s, more than 0.04 s: run of 1 row, 2 tokens, of request 1" in caplog.text
+    assert "step 1 ended after 12.0 s" in caplog.text
+    assert loop.stop(drain=True, timeout=WAIT)
+
+
+def test_wrong_accounts_of_blocks_stop_the_loop(caplog: pytest.LogCaptureFixture) -> None:
+    model, ended = Gate(), Waiting()
+    loop = loop_for(model, check_every=1)
+    loop.submit(LONG, priority=Priority.ROUTINE, on_outcome=ended)
+    assert model.entered.acquire(timeout=WAIT)
+    loop.engine.scheduler.pool.allocate(1)  # a block that no sequence holds
+    model.open.release(200)
+    assert "BlockAccounting" in str(ended.all(1)[0].error)
+    assert not loop.ready
+
+
+def test_progress_is_known_while_a_request_runs(gate: tuple[Gate, EngineLoop]) -> None:
+    model, loop = gate
+    ended = Waiting()
+    handle = loop.submit(Score((1,) * 101), priority=Priority.ROUTINE, on_outcome=ended)
+    seen = []
+    for _ in range(4):
+        assert model.entered.acquire(timeout=WAIT)
+        seen.append(loop.progress(handle))
+        model.open.release()
+    ended.all(1)
+    assert seen == [(0, 100), (32, 100), (64, 100), (96, 100)]
+    assert loop.progress(handle) is None
+
+
+def test_who_asks_hears_of_progress_at_most_as_often_as_he_said() -> None:
+    model, clock, ended = Gate(), Clock(), Waiting()
+    heard: list[tuple[int, int]] = []
+    loop = loop_for(model, monotonic=clock)
+    loop.submit(
+        Score((1,) * 101), priority=Priority.ROUTINE, on_outcome=ended, progress_every=5.0, on_progress=lambda *p: heard.append(p)
+    )
+    for _ in range(4):
+        assert model.entered.acquire(timeout=WAIT)
+        clock.now += 3.0
+        model.open.release()
+    ended.all(1)
+    assert heard == [(64, 100)]
+    assert loop.stop(drain=True, timeout=WAIT)
+
+
+def test_a_listener_that_raises_stops_nobody() -> None:
+    def leave(*_: int) -> None:
+        raise SystemExit
+
+    loop, ended = loop_for(Plain()), Waiting()
+    loop.submit(LONG, priority=Priority.ROUTINE, on_outcome=ended, progress_every=0.0, on_progress=leave)
+    assert ended.all(1)[0].state == "finished"
+    assert loop.healthy
+    assert loop.stop(drain=True, timeout=WAIT)
+
+
 def test_an_idle_loop_takes_no_steps(gate: tuple[Gate, EngineLoop]) -> None:
     _, loop = gate
     before = loop.stats()
@@ -211,6 +343,6 @@ def test_stats_say_what_runs_and_what_waits(gate: tuple[Gate, EngineLoop]) -> No
     assert model.entered.acquire(timeout=WAIT)
     stats = loop.stats()
     assert (stats["running"], stats["waiting"], stats["queued"]) == (2, 1, 3)
-    assert (stats["blocks_used"], stats["blocks_total"], stats["healthy"]) == (8, 8, 1)
+    assert (stats["blocks_used"], stats["blocks_total"], stats["healthy"], stats["ready"]) == (2, 8, 1, 1)
     assert stats["tokens"] >= 6
     assert stats["tokens_per_second"] > 0

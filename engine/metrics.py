@@ -1,0 +1,181 @@
+"""Every figure an engine gives of itself: name, unit and meaning, and the counting. Plain numbers, for whoever exports them.
+
+A name that ends in `_le_X` counts what took at most X seconds, as the buckets of a histogram do; `_le_inf` counts everything.
+"""
+
+from __future__ import annotations
+
+import bisect
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from engine.request import Outcome, Priority
+from engine.trace import Kind, Mark
+
+STEP_BOUNDS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, math.inf)  # seconds
+WAIT_BOUNDS = (0.01, 0.1, 1.0, 10.0, 60.0, 600.0, math.inf)
+CLASSES = tuple(priority.name.lower() for priority in Priority)
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A counter only grows while the process lives; a gauge says how things stand."""
+
+    name: str
+    kind: Literal["counter", "gauge"]
+    unit: str
+    help: str
+
+
+def _classes(name: str, kind: Literal["counter", "gauge"], unit: str, text: str) -> Iterator[Metric]:
+    return (Metric(f"{name}_{label}", kind, unit, text.format(label)) for label in CLASSES)
+
+
+def _buckets(name: str, bounds: Sequence[float], unit: str, text: str) -> Iterator[Metric]:
+    return (Metric(f"{name}_le_{bound:g}", "counter", unit, text.format(f"{bound:g}")) for bound in bounds)
+
+
+_ENGINE = (
+    Metric("running", "gauge", "sequences", "hold a slot"),
+    Metric("waiting", "gauge", "sequences", "hold none: queued, or waiting at a trunk"),
+    *_classes("waiting", "gauge", "sequences", "of class {} are queued for a slot"),
+    Metric("blocks_free", "gauge", "blocks", "hold nothing"),
+    Metric("blocks_cached", "gauge", "blocks", "are held by nobody and can be found again"),
+    Metric("blocks_used", "gauge", "blocks", "are held by a sequence"),
+    Metric("blocks_total", "gauge", "blocks", "there are"),
+    Metric(
+        "kv_tokens", "gauge", "positions", "whose keys and values running sequences hold; those of a shared block count for each"
+    ),
+    Metric("budget", "gauge", "tokens", "a step may compute now; below the setting while memory is short"),
+    Metric("steps", "counter", "steps", "that computed something"),
+    Metric("tokens", "counter", "tokens", "computed, whatever for"),
+    *(
+        Metric(f"tokens_{kind.name.lower()}", "counter", "tokens", text)
+        for kind, text in (
+            (Kind.CHUNK, "of them computed several at a time, of a prompt or a score"),
+            (Kind.DECODE, "of them computed alone, before the next was drawn"),
+            (Kind.TRUNK, "of them computed once for all branches of a window"),
+            (Kind.BRANCH, "of them computed for one alternate"),
+        )
+    ),
+    Metric("tokens_reused", "counter", "tokens", "taken from the cache instead of being computed"),
+    Metric("cache_hits", "counter", "blocks", "taken from the cache"),
+    Metric("cache_evictions", "counter", "blocks", "dropped from the cache to make room"),
+    Metric("evictions", "counter", "sequences", "sent away for more urgent work"),
+    Metric("idle_slot_steps", "counter", "steps", "that left a slot empty although somebody fitted: a fault of the scheduler"),
+    Metric("rows_failed", "counter", "rows", "that raised or gave numbers that are not finite; each failed alone"),
+    Metric("shortages", "counter", "steps", "that ran out of memory and were computed in smaller parts"),
+    Metric("step_seconds_sum", "counter", "seconds", "spent in steps that computed something"),
+    *_buckets("step_seconds", STEP_BOUNDS, "steps", "that took at most {} s"),
+)
+_LOOP = (
+    Metric("queued", "gauge", "requests", "taken and not yet ended"),
+    Metric("finished", "counter", "requests", "ended with a result"),
+    Metric("failed", "counter", "requests", "ended with an error, refusals included"),
+    Metric("cancelled", "counter", "requests", "ended because somebody asked for it"),
+    *_classes("ended", "counter", "requests", "of class {} ended after they had started"),
+    *_classes("queue_wait_seconds_sum", "counter", "seconds", "that requests of class {} waited before they started"),
+    *(
+        metric
+        for label in CLASSES
+        for metric in _buckets(
+            f"queue_wait_seconds_{label}", WAIT_BOUNDS, "requests", f"of class {label} that waited at most {{}} s"
+        )
+    ),
+    *_classes("service_seconds_sum", "counter", "seconds", "between start and end of requests of class {}"),
+    Metric("tokens_per_second", "gauge", "tokens/s", "computed over the last ten seconds"),
+    Metric("callbacks_failed", "counter", "calls", "of a caller's function that raised"),
+    Metric("watchdog_trips", "counter", "steps", "that took longer than the watchdog allows"),
+    Metric("healthy", "gauge", "0 or 1", "whether the loop runs and takes requests"),
+    Metric("ready", "gauge", "0 or 1", "whether it is healthy and no step is overdue"),
+)
+METRICS = _ENGINE + _LOOP
+NAMES = frozenset(metric.name for metric in METRICS)
+
+
+class Histogram:
+    """Counts by size. One thread observes, any may read."""
+
+    def __init__(self, bounds: Sequence[float]) -> None:
+        self._bounds, self._counts, self.total = bounds, [0] * len(bounds), 0.0
+
+    def observe(self, value: float) -> None:
+        """Count one value."""
+        self._counts[bisect.bisect_left(self._bounds, value)] += 1
+        self.total += value
+
+    def values(self, name: str) -> dict[str, float]:
+        """How many were at most as large as each bound."""
+        counted, found = 0, dict[str, float]()
+        for bound, count in zip(self._bounds, tuple(self._counts), strict=True):
+            counted += count
+            found[f"{name}_le_{bound:g}"] = counted
+        return found
+
+
+class StepMeter:
+    """What is counted of steps; the engine's thread owns it."""
+
+    def __init__(self) -> None:
+        self._seconds = Histogram(STEP_BOUNDS)
+        self._tokens = [0] * len(Kind)
+        self.rows_failed = 0
+
+    def step(self, seconds: float, numbers: Sequence[int], failed: int) -> None:
+        """A step that took so long and computed these rows (`trace.marks`), of which so many failed."""
+        self._seconds.observe(seconds)
+        self.rows_failed += failed
+        stride = len(Mark._fields)
+        for count, kind in zip(numbers[2::stride], numbers[4::stride], strict=True):
+            self._tokens[kind] += count
+
+    def values(self) -> dict[str, float]:
+        """The figures by name."""
+        kinds = {f"tokens_{kind.name.lower()}": self._tokens[kind] for kind in Kind}
+        counted = {"rows_failed": self.rows_failed, "step_seconds_sum": self._seconds.total}
+        return {**kinds, **counted, **self._seconds.values("step_seconds")}
+
+
+class RequestMeter:
+    """What is counted of requests, by their class."""
+
+    def __init__(self) -> None:
+        self._states = dict.fromkeys(("finished", "failed", "cancelled"), 0)
+        self._waits = [Histogram(WAIT_BOUNDS) for _ in Priority]
+        self._service = [0.0] * len(Priority)
+        self._ended = [0] * len(Priority)
+
+    def ended(self, priority: Priority, outcome: Outcome) -> None:
+        """A request of a class has ended so."""
+        self._states[outcome.state] += 1
+        if outcome.started_at is not None:
+            self._ended[priority] += 1
+            self._waits[priority].observe(max(0.0, outcome.started_at - outcome.queued_at))  # clocks are set back at times
+            self._service[priority] += max(0.0, outcome.finished_at - outcome.started_at)
+
+    def values(self) -> dict[str, float]:
+        """The figures by name."""
+        found: dict[str, float] = dict(self._states)
+        for priority, label in zip(Priority, CLASSES, strict=True):
+            found[f"ended_{label}"] = self._ended[priority]
+            found[f"queue_wait_seconds_sum_{label}"] = self._waits[priority].total
+            found[f"service_seconds_sum_{label}"] = self._service[priority]
+            found.update(self._waits[priority].values(f"queue_wait_seconds_{label}"))
+        return found
+
+
+def table() -> str:
+    """Every figure as a Markdown table: one line for the classes of a figure, and one for the buckets of a histogram."""
+    first, *others = CLASSES
+    lines = ["| name | kind | unit | meaning |", "|---|---|---|---|"]
+    for metric in METRICS:
+        if "_le_" in metric.name and not metric.name.endswith("_le_inf"):
+            continue
+        if any(other in metric.name for other in others):
+            continue
+        line = f"| `{metric.name}` | {metric.kind} | {metric.unit} | {metric.help} |"
+        line = line.replace(f"_{first}", "_CLASS").replace(f"class {first}", "each class")
+        lines.append(line.replace("_le_inf`", "_le_…`").replace(" at most inf s", " at most … s"))
+    return "\n".join(lines)
