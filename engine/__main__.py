@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from engine.command_line import options as command_options
-from engine.command_line import region, sequences, tables, variants
+from engine.command_line import region, sequences, tables, tracing, variants
 from engine.errors import EngineError, InvalidRequest
 from engine.loading import load
 
@@ -19,6 +19,7 @@ _COMMANDS: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
     "embed": (sequences.read, sequences.embed),
     "variants": (variants.read, variants.score),
     "scan": (region.read, region.score),
+    "trace": (tracing.read, tracing.run),
 }
 
 

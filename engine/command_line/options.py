@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from engine.command_line import tracing
 from engine.config import LARGEST_THREADS, EngineConfig
 from engine.protocols import Protocol
 
@@ -42,6 +43,7 @@ def parser() -> argparse.ArgumentParser:
         source = command.add_mutually_exclusive_group(required=True)
         source.add_argument("--sequence", help="bases")
         source.add_argument("--fasta", type=Path, help="FASTA file, plain or gzip")
+    tracing.add_options(commands.add_parser("trace", help="run a small mixed workload and show its steps"))
     for command in commands.choices.values():
         _add_engine(command)
     return root
@@ -58,7 +60,8 @@ def _add_engine(command: argparse.ArgumentParser) -> None:
 
 def engine_config(options: argparse.Namespace) -> EngineConfig:
     """ConfigRefused for settings that contradict each other."""
-    return EngineConfig(threads=options.threads, isa=options.isa, mode=options.mode, kernels=options.kernels)
+    own = getattr(options, "settings", {})
+    return EngineConfig(threads=options.threads, isa=options.isa, mode=options.mode, kernels=options.kernels, **own)
 
 
 def protocol(options: argparse.Namespace) -> Protocol:

@@ -6,17 +6,23 @@ from collections.abc import Iterable
 from typing import Any
 
 from engine.engine import Engine
+from engine.progress_line import ProgressLine
 from engine.request import Outcome, Priority, Request
 
 
 def settled(engine: Engine, requests: Iterable[Request]) -> dict[Request, Outcome]:
-    """What became of each; equal requests are computed once."""
+    """What became of each; equal requests are computed once. A terminal is told how far they are."""
     distinct = list(dict.fromkeys(requests))
     for handle, request in enumerate(distinct):
         engine.submit(handle, request, Priority.ROUTINE)
     outcomes: dict[int, Outcome] = {}
-    while engine.scheduler.has_work:
-        outcomes.update((outcome.handle, outcome) for outcome in engine.step())
+    line = ProgressLine(engine.scheduler.progress, range(len(distinct)))
+    try:
+        while engine.scheduler.has_work:
+            outcomes.update((outcome.handle, outcome) for outcome in engine.step())
+            line.look()
+    finally:
+        line.close()
     return {request: outcomes[handle] for handle, request in enumerate(distinct)}
 
 

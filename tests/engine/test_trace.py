@@ -7,11 +7,13 @@ import json
 import xml.etree.ElementTree as ET
 from array import array
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from engine import timeline
+from engine.__main__ import main
 from engine.batch import Row
 from engine.config import EngineConfig
 from engine.engine import Engine
@@ -256,3 +258,19 @@ def test_ticks_are_round_and_few() -> None:
         ticks = list(timeline._Axis(5.0, 5.0 + span).ticks)
         assert 4 <= len(ticks) <= 11
         assert float(f"{ticks[1]:.0e}") == pytest.approx(ticks[1])
+
+
+def test_the_command_runs_its_workload_and_writes_both(
+    checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, svg = tmp_path / "steps.json", tmp_path / "steps.svg"
+    assert (
+        main(["trace", "--model", str(checkpoint), "--kernels", "reference", "--out", str(out), "--svg", str(svg), "--json"]) == 0
+    )
+    rows = json.loads(capsys.readouterr().out)
+    assert {row["state"] for row in rows} == {"finished", ""}  # a trunk has no outcome
+    assert any(row["computed_again"] for row in rows)  # a STAT request sent somebody away
+    assert any(row["request"] == "trunk 1" for row in rows)
+    drawn_lanes = [row["request"] for row in rows]
+    assert [text for text in texts(read(svg.read_text(encoding="utf-8"))) if text in drawn_lanes] == drawn_lanes
+    assert {event["ph"] for event in json.loads(out.read_text(encoding="utf-8"))["traceEvents"]} == {"M", "X", "C", "i"}

@@ -1,50 +1,60 @@
-"""`python -m engine trace`: a small mixed workload through a model, and its steps as a Chrome trace and as a picture."""
+"""`trace`: a small mixed workload through a model, its steps as a Chrome trace and as a picture, and a row for each request."""
 
 from __future__ import annotations
 
 import argparse
 import random
-import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from engine import timeline
-from engine.config import LARGEST_THREADS, EngineConfig
 from engine.engine import Engine
-from engine.loading import load
 from engine.request import REFERENCE, Branch, Generate, Priority, Request, Sampling, Score
-from engine.trace import Trace, chrome, lanes
+from engine.trace import Lane, Trace, chrome, lanes
 
-SLOTS, BUDGET, CHUNK = 5, 256, 128  # few slots, small steps: waiting can be seen
+SETTINGS = {"slots": 5, "token_budget": 256, "chunk": 128}  # few slots and small steps, so that waiting can be seen
 Arrival = tuple[int, Priority, Request]  # before which step
 
 
-def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the command to those of `python -m engine`."""
-    parser = commands.add_parser("trace", help="run a small mixed workload and show its steps")
-    parser.add_argument("--model", type=Path, required=True, help="folder with config.json, safetensors and vocab.json")
-    parser.add_argument("--out", type=Path, help="write a Chrome trace (JSON), for https://ui.perfetto.dev or chrome://tracing")
-    parser.add_argument("--svg", type=Path, help="write a picture")
-    parser.add_argument("--threads", type=int, default=EngineConfig().threads, help=f"1 to {LARGEST_THREADS}")
-    parser.set_defaults(run=run)
+def add_options(command: argparse.ArgumentParser) -> None:
+    """What `trace` may be told, and the settings of its engine."""
+    command.add_argument("--out", type=Path, help="write a Chrome trace (JSON), for https://ui.perfetto.dev or chrome://tracing")
+    command.add_argument("--svg", type=Path, help="write a picture")
+    command.set_defaults(settings=SETTINGS)
 
 
-def run(options: argparse.Namespace) -> int:
-    """Load, run, write; the exit status. Raises what loading and writing raise."""
-    engine = load(options.model, config=EngineConfig(slots=SLOTS, token_budget=BUDGET, chunk=CHUNK, threads=options.threads))
+def read(options: argparse.Namespace) -> None:
+    """Nothing: the workload is built in."""
+
+
+def run(engine: Engine, asked: None, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
+    """Serve the workload, write what was asked for, and tell of each lane."""
     warm(engine)
     trace = engine.trace = Trace()
     serve(engine, list(workload(engine)))
     if options.out is not None:
-        about = f"model {options.model.name}, fingerprint {engine.fingerprint}"
-        options.out.write_text(chrome(trace, about), encoding="utf-8")
+        options.out.write_text(chrome(trace, f"model {options.model.name}, fingerprint {engine.fingerprint}"), encoding="utf-8")
     if options.svg is not None:
         options.svg.write_text(
             timeline.draw(trace, f"Steps of {options.model.name} on {options.threads} threads"), encoding="utf-8"
         )
-    found = [lane for lane in lanes(trace) if lane.rows]
-    sys.stdout.write(timeline.words(trace.steps, found) + "\n")
-    return 0
+    for lane in lanes(trace):
+        yield _row(lane)
+
+
+def _row(lane: Lane) -> dict[str, Any]:
+    first, last = lane.rows[0][0].times, lane.rows[-1][0].times
+    waited = None if lane.placed is None else round((first.scheduled - lane.placed) * 1e3, 1)
+    return {
+        "request": lane.name,
+        "tokens": sum(mark.tokens for _, mark in lane.rows),
+        "steps": len(lane.rows),
+        "waited_ms": waited,
+        "served_ms": round((last.ran - first.scheduled) * 1e3, 1),
+        "computed_again": len(lane.again),
+        "state": lane.state,
+    }
 
 
 def workload(engine: Engine) -> Iterator[Arrival]:
