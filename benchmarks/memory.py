@@ -25,22 +25,18 @@ class Watch:
     """Sees the engine after every step, and weighs what it sees with the step's seconds."""
 
     def __init__(self, engine: Engine, config: EngineConfig, reserved: int) -> None:
-        self._engine, self._config, self._reserved = engine, config, reserved
+        self._scheduler, self._block, self._reserved = engine.scheduler, config.block_size, reserved
         self._held = self._allocated = self._maxlen = 0.0
-        self._counts_tokens = "kv_tokens" in engine.stats()
 
     def __call__(self, seconds: float) -> None:
-        seen = self._engine.stats()
-        self._held += seconds * seen.get("kv_tokens", 0)
-        self._allocated += seconds * seen["blocks_used"] * self._config.block_size
-        self._maxlen += seconds * seen["running"] * self._reserved * self._config.block_size
+        seen = self._scheduler
+        self._held += seconds * seen.kv_tokens
+        self._allocated += seconds * seen.pool.used * self._block
+        self._maxlen += seconds * seen.running * self._reserved * self._block
 
     def report(self, result: Measured) -> None:
         """`waste` of what was allocated, and what was saved against room for the longest per running sequence."""
-        if self._counts_tokens:
-            result.figures["waste"] = 1 - self._held / self._allocated
-        else:
-            result.skip("waste", "the engine does not count the tokens its blocks hold")
+        result.figures["waste"] = 1 - self._held / self._allocated
         result.figures["kv_saved_vs_maxlen"] = 1 - self._allocated / self._maxlen
 
 

@@ -94,9 +94,10 @@ def long(tokens: int, *, seed: int = 3) -> Tokens:
     return _bases(np.random.default_rng(seed), tokens)
 
 
-def contig(tokens: int, *, seed: int = 7) -> Tokens:
+def contig(bases: int, *, seed: int = 7) -> str:
     """A stretch of random bases, whose sites in the middle are to be saturated."""
-    return _bases(np.random.default_rng(seed), tokens)
+    drawn = np.random.default_rng(seed).integers(0, 4, bases)
+    return "".join("ACGT"[base] for base in drawn.tolist())
 
 
 def short_request(number: int) -> Work:

@@ -1,23 +1,49 @@
-"""The passes over a region: every site once, with the stated context before it."""
+"""The scan of a region and the windows it is held against."""
+
+from pathlib import Path
 
 import pytest
 
-from benchmarks import agreement, saturation, workloads
-from benchmarks.saturation import BOS, SITES, WINDOW
+from benchmarks import agreement, models, saturation, workloads
+from benchmarks.options import Options
+from benchmarks.saturation import SITES, WINDOW, Region
+from engine import CharacterTokenizer, Protocol
+from engine.request import Score
 
 CONTIG = workloads.contig(SITES + 2 * WINDOW)
 
 
-def test_every_site_is_scored_once_with_at_least_a_window_before_it() -> None:
-    scored: list[int] = []
-    for tokens in saturation.region_passes(CONTIG):
-        assert tokens[0] == BOS
-        scored.extend(tokens[WINDOW + 1 :])
-    assert tuple(scored) == CONTIG[WINDOW : WINDOW + SITES]
+@pytest.fixture
+def region(tiny_model: Path) -> Region:
+    return Region(CONTIG, CharacterTokenizer.from_folder(tiny_model))
 
 
-def test_passes_cost_about_two_tokens_a_site() -> None:
-    assert sum(len(tokens) - 1 for tokens in saturation.region_passes(CONTIG)) / SITES <= 2.05
+def test_the_scan_scores_every_site_once_after_the_same_context(region: Region) -> None:
+    requests = region.scan().requests
+    scored = [token for request in requests for token in request.tokens[request.alternatives_from :]]
+    assert region.tokenizer.decode(scored) == CONTIG[WINDOW : WINDOW + SITES]
+    assert {request.alternatives_from for request in requests} == {WINDOW + 1}
+
+
+def test_a_site_of_the_sample_has_three_changes_at_the_middle_of_its_window(region: Region) -> None:
+    plans = list(region.variants(Protocol("centred", WINDOW), [0, SITES - 1]))
+    assert len(plans) == 6
+    for plan in plans:
+        reference, alternate = plan.requests
+        assert isinstance(reference, Score)
+        assert isinstance(alternate, Score)
+        places = zip(reference.scored, alternate.scored, strict=True)
+        assert [at for at, (one, other) in enumerate(places) if one != other] == [WINDOW // 2]
+
+
+def test_saturation_gives_its_figures(tiny_model: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(models, "folder", lambda _shape=None: tiny_model)
+    monkeypatch.setattr(saturation, "WINDOW", 64)
+    monkeypatch.setattr(saturation, "SITES", 128)
+    figures = saturation.saturation(Options(quick=True)).figures
+    assert set(figures) == {"tokens_per_site", "ratio_to_variants", "max_abs_delta", "spearman"}
+    assert figures["tokens_per_site"] == 2.0
+    assert -1 <= figures["spearman"] <= 1
 
 
 @pytest.mark.parametrize(("other", "expected"), [([1.0, 2.0, 9.0], 1.0), ([3.0, 2.0, 1.0], -1.0), ([1.0, 3.0, 2.0], 0.5)])
@@ -31,4 +57,5 @@ def test_rank_correlation(other: list[float], expected: float) -> None:
 )
 def test_log_probabilities_are_compared_one_by_one(theirs: list[list[float]], complaint: str) -> None:
     found = agreement.each("fp32")("peer", [[0.0, 1.0]], theirs)
-    assert complaint in found and bool(found) is bool(complaint)
+    assert complaint in found
+    assert bool(found) is bool(complaint)
