@@ -10,7 +10,7 @@ from engine import isa
 
 isa.pin("auto")  # before any test module imports torch
 
-from engine.config import EngineConfig, Kernels  # noqa: E402
+from engine.config import EngineConfig, Kernels, Precision  # noqa: E402
 from engine.model import Model  # noqa: E402
 from engine.runner import Runner  # noqa: E402
 from kernels.errors import KernelsUnavailable  # noqa: E402
@@ -30,13 +30,14 @@ def kernels(request: pytest.FixtureRequest) -> Kernels:
     return request.param
 
 
-def model(folder: Path, kernels: Kernels = "reference") -> Model:
+def model(folder: Path, kernels: Kernels = "reference", precision: Precision = "fp32", threads: int = CONFIG.threads) -> Model:
     """A model on one set of kernels; skips where the compiled ones cannot be had."""
     import torch
 
-    torch.set_num_threads(CONFIG.threads)
+    torch.set_num_threads(threads)
+    level = torch.backends.cpu.get_cpu_capability().lower()
     try:
-        return Model(folder, CONFIG.block_size, kernels=kernels, level=torch.backends.cpu.get_cpu_capability().lower())
+        return Model(folder, CONFIG.block_size, kernels=kernels, level=level, precision=precision)
     except KernelsUnavailable as error:
         pytest.skip(str(error))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 import struct
 from array import array
@@ -14,6 +15,7 @@ from engine.blocks import BlockPool
 from engine.config import EngineConfig
 from engine.limits import Limits
 from engine.request import (
+    PRIVATE,
     REFERENCE,
     Branch,
     Embed,
@@ -41,6 +43,7 @@ class Arrival:
     request: Request
     priority: Priority = Priority.ROUTINE
     step: int = 0
+    place: int = -1  # of the request in a list, for whoever wants to find it again
 
 
 def scheduler(config: EngineConfig, limits: Limits = LIMITS) -> Scheduler:
@@ -67,6 +70,13 @@ def drive(
     assert planned.ledger.promised == 0
     assert planned.idle_slot_steps == 0
     return outcomes
+
+
+def alone(config: EngineConfig, run: Callable[[Batch], list[RowOutput]], request: Request) -> Outcome:
+    """A request by itself, every cache off."""
+    if not isinstance(request, Embed):
+        request = dataclasses.replace(request, sharing=PRIVATE)
+    return drive(config, run, [Arrival(0, request)])[0]
 
 
 def bits(outcome: Outcome) -> bytes:

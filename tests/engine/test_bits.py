@@ -16,12 +16,13 @@ import torch
 from torch import Tensor
 from torch.nn.functional import scaled_dot_product_attention
 
-from engine.config import Kernels
-from engine.request import Priority
+from engine.config import EngineConfig, Kernels, Precision
+from engine.request import REFERENCE, Embed, Generate, Priority, Score
 from engine.runner import Runner
 from kernels.plan import Span
+from tests.engine.checkpoints import Shape, write_checkpoint
 from tests.engine.conftest import CONFIG, model
-from tests.engine.driving import Arrival, bits, drive, mixed_requests
+from tests.engine.driving import LIMITS, Arrival, bits, drive, mixed_requests, related
 
 ROOT = Path(__file__).resolve().parents[2]
 REQUESTS = mixed_requests()
@@ -30,44 +31,109 @@ import json, sys
 from pathlib import Path
 from engine import isa
 isa.pin("auto")
+from engine.request import PRIVATE
 from engine.runner import Runner
 from tests.engine.conftest import CONFIG, model
-from tests.engine.driving import Arrival, bits, drive, mixed_requests
-runner = Runner(model(Path(sys.argv[1]), sys.argv[2]), CONFIG)
-alone = [drive(CONFIG, runner.run, [Arrival(0, request)])[0] for request in mixed_requests()]
-print(json.dumps([bits(outcome).hex() for outcome in alone]))
+from tests.engine.driving import Arrival, alone, bits, mixed_requests
+runner = Runner(model(Path(sys.argv[1]), sys.argv[2], sys.argv[3]), CONFIG)
+print(json.dumps([bits(alone(CONFIG, runner.run, request)).hex() for request in mixed_requests()]))
 """
+FAST = [("native", precision, threads) for precision in ("fp32", "bf16") for threads in (2, 1)]
+PLAIN = [("reference", "fp32", 2), ("reference", "bf16", 2), ("numba", "fp32", 2), ("numba", "bf16", 1)]
 
 
-@pytest.fixture(scope="module")
-def oracle(checkpoint: Path, kernels: Kernels, runner: Runner) -> list[bytes]:
-    """Each request alone, in a process of its own, on the kernels of the runner."""
-    command = [sys.executable, "-c", ORACLE, str(checkpoint), kernels]
+@functools.cache
+def runner_of(folder: Path, kernels: Kernels, precision: Precision, threads: int) -> Runner:
+    """A runner on its own pool of poisoned blocks."""
+    config = dataclasses.replace(CONFIG, threads=threads)
+    return Runner(model(folder, kernels, precision, threads), config)
+
+
+@functools.cache
+def oracle_of(folder: Path, kernels: Kernels, precision: Precision) -> list[bytes]:
+    """Each request alone, caches off, in a process of its own, on two threads."""
+    command = [sys.executable, "-c", ORACLE, str(folder), kernels, precision]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     return [bytes.fromhex(value) for value in json.loads(run.stdout)]
 
 
-def _random_mix(seed: int) -> tuple[dict[str, int], list[Arrival]]:
-    """Settings and arrivals of one random mix."""
+@pytest.fixture(scope="module")
+def oracle(checkpoint: Path, kernels: Kernels) -> list[bytes]:
+    """The bits of the requests on one set of kernels in float32."""
+    return oracle_of(checkpoint, kernels, "fp32")
+
+
+def random_mix(seed: int, most: int) -> tuple[EngineConfig, list[Arrival]]:
+    """Settings and arrivals of one random mix: budgets, orders, classes, who shares with whom, what was there before."""
     generator = random.Random(seed)
     grid = generator.choice((1, 4, 16))
-    settings = {
-        "grid": grid,
-        "chunk": grid * generator.choice((1, 2, 3, 5, 8)) * (16 if grid == 1 else 1),
-        "token_budget": generator.choice((16, 40, 100, 256)),
-        "slots": generator.choice((1, 3, 8)),
-    }
-    chosen = generator.sample(range(len(REQUESTS)), k=generator.randint(2, 7))
-    arrivals = [Arrival(i, REQUESTS[i], generator.choice(list(Priority)), generator.choice((0, 0, 1, 3))) for i in chosen]
-    return settings, arrivals
+    config = dataclasses.replace(
+        CONFIG,
+        grid=grid,
+        chunk=grid * generator.choice((1, 2, 3, 5, 8)) * (16 if grid == 1 else 1),
+        token_budget=generator.choice((16, 40, 100, 256)),
+        slots=generator.choice((1, 3, 8)),
+        blocks=generator.choice((20, 40, 160)),
+        long=generator.choice((20, 4096)),
+        deep=generator.choice((32, 8192)),
+    )
+    chosen = generator.choices(range(len(REQUESTS)), k=generator.randint(2, most))
+    return config, [
+        Arrival(handle, REQUESTS[place], generator.choice(list(Priority)), generator.choice((0, 0, 1, 3, 9)), place)
+        for handle, place in enumerate(chosen)
+    ]
 
 
-@pytest.mark.parametrize("block", range(20))
-def test_two_hundred_random_mixes_give_the_bits_of_the_oracle(runner: Runner, oracle: list[bytes], block: int) -> None:
-    for seed in range(block * 10, block * 10 + 10):
-        settings, arrivals = _random_mix(seed)
-        outcomes = drive(dataclasses.replace(CONFIG, **settings), runner.run, arrivals)
-        assert {h: bits(outcome) for h, outcome in outcomes.items()} == {a.handle: oracle[a.handle] for a in arrivals}, seed
+def check_mixes(runner: Runner, expected: list[bytes], seeds: range, most: int) -> int:
+    """Every mix gives the bits of the oracle; how many requests gave way to others meanwhile."""
+    preempted = 0
+    for seed in seeds:
+        config, arrivals = random_mix(seed, most)
+        outcomes = drive(config, runner.run, arrivals)
+        assert {h: bits(outcome) for h, outcome in outcomes.items()} == {a.handle: expected[a.place] for a in arrivals}, seed
+        preempted += sum(outcome.preempted for outcome in outcomes.values())
+    return preempted
+
+
+@pytest.mark.parametrize("block", range(5))
+@pytest.mark.parametrize(("kernels", "precision", "threads"), FAST)
+def test_two_thousand_random_mixes_give_the_bits_of_the_oracle(
+    checkpoint: Path, kernels: Kernels, precision: Precision, threads: int, block: int
+) -> None:
+    """Four times five hundred: chunk budgets, arrival orders, classes, sharing, giving way, one thread and two."""
+    seeds = range(block * 100, block * 100 + 100)
+    expected = oracle_of(checkpoint, kernels, precision)
+    assert check_mixes(runner_of(checkpoint, kernels, precision, threads), expected, seeds, most=5) > 0
+
+
+@pytest.mark.parametrize(("kernels", "precision", "threads"), PLAIN)
+def test_random_mixes_give_the_bits_of_the_oracle_on_the_other_kernels(
+    checkpoint: Path, kernels: Kernels, precision: Precision, threads: int
+) -> None:
+    expected = oracle_of(checkpoint, kernels, precision)
+    check_mixes(runner_of(checkpoint, kernels, precision, threads), expected, range(9000, 9012), most=7)
+
+
+def test_under_a_sliding_window_long_ones_give_blocks_back_and_keep_their_bits(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Against the same tokens with every block kept: chunks of any size, slots for one or many, in a fifth of the blocks."""
+    runner = Runner(model(write_checkpoint(tmp_path_factory.mktemp("window"), Shape(window=40, seed=3)), "native"), CONFIG)
+    limits = dataclasses.replace(LIMITS, window=40)
+    tokens = tuple(random.Random(8).choices(range(11), k=480))
+    requests = [
+        Score(tokens),
+        Score(tokens[:400]),
+        Generate(tokens[:350], limit=5),
+        Embed(tokens),
+        *related(tokens[:60], REFERENCE),
+    ]
+    whole = dataclasses.replace(CONFIG, chunk=512, token_budget=512)
+    expected = [bits(drive(whole, runner.run, [Arrival(0, request)])[0]) for request in requests]  # no limits: nothing slides
+    for seed in range(20):
+        config, _ = random_mix(seed, 2)
+        config = dataclasses.replace(config, chunk=min(config.chunk, 48), blocks=24)
+        order = random.Random(seed).sample(range(len(requests)), k=6)
+        outcomes = drive(config, runner.run, [Arrival(handle, requests[handle]) for handle in order], limits)
+        assert {h: bits(outcome) for h, outcome in outcomes.items()} == {h: expected[h] for h in order}, seed
 
 
 def test_static_batching_gives_the_bits_of_the_oracle(runner: Runner, oracle: list[bytes]) -> None:
