@@ -163,10 +163,16 @@ class Host:
         """Whether every engine runs."""
         return all(loop.healthy for loop in list(self._loops.values()))
 
-    def stats(self) -> dict[str, float]:
-        """Sums over the engines."""
-        stats = [loop.stats() for loop in list(self._loops.values())]
-        return {key: sum(s[key] for s in stats) for key in ("running", "waiting", "tokens_per_second", "tokens")}
+    def complaint(self) -> str:
+        """Why an engine is not ready: it has failed, or its step does not end; blank: all are."""
+        complaints = {name: loop.complaint for name, loop in list(self._loops.items())}
+        return "; ".join(f"{name}: {complaint}" for name, complaint in complaints.items() if complaint)
+
+    def stats(self) -> dict[str, Any]:
+        """Sums over the engines, what is wrong with one, and every figure of each (`engine.metrics` explains them)."""
+        engines = {name: loop.stats() for name, loop in list(self._loops.items())}
+        sums = {key: sum(found[key] for found in engines.values()) for key in ("running", "waiting", "tokens_per_second", "tokens")}
+        return {**sums, "complaint": self.complaint(), "engines": engines}
 
     def stop(self) -> None:
         """Stop every engine at once."""

@@ -54,8 +54,16 @@ def fault(name: str) -> str:
         return f"no worker {name} has ever started"
     if not worker.alive:
         return f"the lease of worker {name} has ended"
-    halted = worker.stats.get("halted", "")
-    return f"worker {name} takes no work: {halted}" if halted else ""
+    stats: dict[str, Any] = worker.stats
+    if stats.get("halted"):
+        return f"worker {name} takes no work: {stats['halted']}"
+    return f"an engine of worker {name} is not ready: {stats['complaint']}" if stats.get("complaint") else ""
+
+
+def figures(name: str) -> dict[str, Any]:
+    """What the worker of this name said of itself when it last renewed its lease, its engines' counters included."""
+    worker = Worker.objects.filter(name=name).first()
+    return {} if worker is None else {"name": name, "seen_at": worker.seen_at.isoformat(), **worker.stats}
 
 
 def positions(run_ids: Collection[UUID]) -> dict[UUID, int]:

@@ -1,5 +1,6 @@
 """From a job's items to engine requests and back, with the bundled model."""
 
+import json
 import queue
 from collections.abc import Iterator
 from dataclasses import replace
@@ -115,6 +116,15 @@ def test_an_engine_that_stops_gives_the_job_back(work: Work) -> None:
     own._loops[DEPLOYMENT].stop(drain=False, timeout=10)
     assert flown(own, replace(work, items=[snv(0, 300)])).fault == "engine_stopped"
     assert not own.healthy()
+    assert own.complaint() == f"{DEPLOYMENT}: the engine loop does not run"
+
+
+def test_its_figures_are_those_of_each_engine_and_their_sums(host: Host, work: Work) -> None:
+    flown(host, replace(work, items=[snv(0, 300)]))
+    stats = json.loads(json.dumps(host.stats()))
+    assert stats["complaint"] == ""
+    assert stats["tokens"] == stats["engines"][DEPLOYMENT]["tokens"] > 0
+    assert stats["engines"][DEPLOYMENT]["finished"] > 0
 
 
 def test_a_reference_that_is_not_the_pinned_one_is_refused(host: Host, work: Work) -> None:

@@ -1,8 +1,12 @@
-"""What the engine page and the worklist show."""
+"""What the engine page and the worklist show, and what health checks are told."""
 
+import json
 from datetime import timedelta
+from io import StringIO
+from typing import Any
 
 import pytest
+from django.core.management import CommandError, call_command
 
 from engine_queue import lease, selectors
 from engine_queue.models import Worker
@@ -59,3 +63,28 @@ def test_what_waits_for_a_person_is_in_nobody_s_way() -> None:
     make_run(items=1, rank=0).jobs.update(attention="job.worker-died")
     run = make_run(items=1)
     assert selectors.positions([run.pk]) == {run.pk: 0}
+
+
+def health(name: str) -> tuple[dict[str, Any], str]:
+    """The figures and the fault that `worker_health --json` gives of a worker."""
+    out = StringIO()
+    try:
+        call_command("worker_health", "--name", name, "--json", stdout=out)
+    except CommandError as error:
+        return json.loads(out.getvalue()), str(error)
+    return json.loads(out.getvalue()), ""
+
+
+def test_health_gives_every_figure_of_the_engines_and_says_when_one_is_not_ready() -> None:
+    held = lease.take_name("engine-9", kind="engine")
+    engines = {DEPLOYMENT: {"tokens_trunk": 7, "watchdog_trips": 0}}
+    held.extend({"running": 3, "complaint": "", "engines": engines})
+    figures, fault = health("engine-9")
+    assert (figures["name"], figures["running"], figures["engines"], fault) == ("engine-9", 3, engines, "")
+    held.extend({"complaint": f"{DEPLOYMENT}: step 7 has run for 20 s"})
+    figures, fault = health("engine-9")
+    assert fault == figures["fault"] == f"an engine of worker engine-9 is not ready: {DEPLOYMENT}: step 7 has run for 20 s"
+
+
+def test_health_of_a_worker_that_never_was_has_no_figures() -> None:
+    assert health("nobody") == ({"fault": "no worker nobody has ever started"}, "no worker nobody has ever started")

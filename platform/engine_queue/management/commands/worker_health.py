@@ -1,5 +1,6 @@
-"""Whether the worker of a name serves, for health checks."""
+"""Whether the worker of a name serves, for health checks, and its figures, for whoever collects them."""
 
+import json
 from typing import Any
 
 from django.core.management import BaseCommand, CommandError, CommandParser
@@ -14,11 +15,17 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--name", required=True)
+        parser.add_argument(
+            "--json", action="store_true", help="print what the worker last said of itself, every counter of its engines"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         try:
             fault = selectors.fault(options["name"])
+            figures = selectors.figures(options["name"]) if options["json"] else {}
         except OperationalError as error:
             raise CommandError(f"the database cannot be used: {str(error).splitlines()[0]}", returncode=1) from error
+        if options["json"]:
+            self.stdout.write(json.dumps({**figures, "fault": fault}, indent=1))
         if fault:
             raise CommandError(fault, returncode=1)
