@@ -10,7 +10,7 @@ FIND_PYTHON = for name in $(PYTHON311) python3.11 python3 /usr/bin/python3.11; d
 	done; \
 	[ -n "$$python" ] || { echo "helicase: Python 3.11 with venv is needed, and none was found (set PYTHON311=/path/to/python3.11)" >&2; exit 2; }
 
-.PHONY: help up test lint bench gpu-check model-card manage lock clean runtime development browser
+.PHONY: help up test lint bench bench-peers gpu-check model-card manage lock clean runtime development browser
 
 help: ## list these verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -33,6 +33,9 @@ lint: development ## ruff, mypy --strict, import rules
 
 bench: runtime ## measure workloads against baselines; ARGS="mixed --quick" measures one of them
 	@exec $(PYTHON) -m benchmarks $(ARGS)
+
+bench-peers: runtime ## install the engines that `make bench` compares with, each in an environment of its own
+	@exec $(PYTHON) -m benchmarks.peers
 
 gpu-check: ## the checks that need a GPU
 	@echo "helicase: not built yet, it has its own issue" >&2; exit 1

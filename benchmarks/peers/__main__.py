@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 
 from benchmarks.peers import PEERS
@@ -26,4 +27,6 @@ def main(names: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.peers", description=__doc__)
+    parser.add_argument("names", metavar="NAME", nargs="*", help=f"of {', '.join(peer.name for peer in PEERS)}; none: all")
+    sys.exit(main(parser.parse_args().names))
