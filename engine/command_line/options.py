@@ -54,6 +54,7 @@ def _add_engine(command: argparse.ArgumentParser) -> None:
     command.add_argument("--json", action="store_true", help="one JSON array instead of tab-separated lines")
     command.add_argument("--threads", type=int, default=EngineConfig().threads, help=f"1 to {LARGEST_THREADS}")
     command.add_argument("--isa", choices=("auto", "avx2", "avx512"), default="auto")
+    command.add_argument("--precision", choices=("fp32", "bf16"), default="fp32", help="of weights, keys and values, and products")
     command.add_argument("--kernels", choices=("auto", "reference", "native"), default="auto", help="native: compiled or refused")
     command.add_argument("--mode", choices=("continuous", "static"), default="continuous")
 
@@ -61,7 +62,8 @@ def _add_engine(command: argparse.ArgumentParser) -> None:
 def engine_config(options: argparse.Namespace) -> EngineConfig:
     """ConfigRefused for settings that contradict each other."""
     own = getattr(options, "settings", {})
-    return EngineConfig(threads=options.threads, isa=options.isa, mode=options.mode, kernels=options.kernels, **own)
+    named = {name: getattr(options, name) for name in ("threads", "isa", "mode", "precision", "kernels")}
+    return EngineConfig(**named, **own)
 
 
 def protocol(options: argparse.Namespace) -> Protocol:

@@ -86,6 +86,13 @@ def test_next_is_the_distribution_that_a_score_is_taken_from(checkpoint: Path, c
     assert found == pytest.approx(after["log_likelihood"] - before["log_likelihood"], abs=1e-4)
 
 
+def test_precision_is_another_deployment_with_other_numbers(checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    command = ("score", "--sequence", BASES[:200], "--kernels", "reference", "--precision")
+    full, half = (asked(checkpoint, capsys, *command, name) for name in ("fp32", "bf16"))
+    assert full[0]["fingerprint"] != half[0]["fingerprint"]
+    assert half[0]["log_likelihood"] != full[0]["log_likelihood"] == pytest.approx(half[0]["log_likelihood"], rel=0.05)
+
+
 @pytest.mark.parametrize(("pooling", "positions"), [("mean", 51), ("last", 1)])
 def test_embed_gives_one_vector_a_sequence(
     checkpoint: Path, capsys: pytest.CaptureFixture[str], pooling: str, positions: int
