@@ -1,4 +1,4 @@
-"""llama.cpp: generation by its server with slots, over HTTP; scoring by the library underneath, for the server has no call for it."""
+"""llama.cpp: generation by its server with slots, over HTTP; scoring by the library underneath, the server has no call for it."""
 
 from __future__ import annotations
 

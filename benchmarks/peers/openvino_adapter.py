@@ -1,7 +1,11 @@
-"""OpenVINO: generation by GenAI's continuous batching over paged attention, scoring by the plain model with logits."""
+"""OpenVINO: generation and scoring by GenAI's continuous batching over paged attention.
+
+Its `echo` gives the log-probabilities of a prompt, faster than the plain model does, which remains for whole distributions.
+"""
 
 from __future__ import annotations
 
+import json
 import math
 import os
 from collections.abc import Iterator, Sequence
@@ -14,9 +18,10 @@ import openvino_genai as genai
 from serving import Job, Ready, Refused, Work, batches, in_order, serve, tuned
 
 INFERENCE = {"fp32": "f32", "bf16": "bf16", "int8": "bf16"}  # int8: weights; OpenVINO quantizes activations on the fly
-CACHE_GB = 3  # for keys and values
-BATCHED_TOKENS = 512  # of one step of continuous batching
-PADDED_TOKENS = 4096  # of one call when scoring
+KEYS = {"fp32": "f32", "bf16": "bf16", "int8": "u8"}  # and values
+CACHE_GB = 3  # for them
+BATCHED_TOKENS = {"generate": 1024, "score": 2048}  # of one step of continuous batching
+PADDED_TOKENS = 4096  # of one call of the plain model
 
 
 def converted(job: Job) -> Path:
@@ -39,7 +44,7 @@ class Pipeline:
         scheduling = genai.SchedulerConfig()
         scheduling.cache_size = tuned("cache_gb", CACHE_GB)
         scheduling.max_num_seqs = job.slots
-        scheduling.max_num_batched_tokens = tuned("batched_tokens", BATCHED_TOKENS)
+        scheduling.max_num_batched_tokens = tuned("batched_tokens", BATCHED_TOKENS[job.kind])
         scheduling.dynamic_split_fuse = True
         scheduling.enable_prefix_caching = False
         properties = _properties(job)
@@ -87,7 +92,7 @@ def continuous(job: Job, place: Path) -> Ready:
     return Ready(_version(), pipeline.settings, lambda: pipeline.score(job.work))
 
 
-def scoring(job: Job, place: Path) -> Ready:
+def distributions(job: Job, place: Path) -> Ready:
     """The stateful model, reset for each padded batch."""
     properties = _properties(job)
     compiled = ov.Core().compile_model(place / "openvino_model.xml", "CPU", properties)
@@ -115,22 +120,17 @@ def scoring(job: Job, place: Path) -> Ready:
             ids = np.array([job.work[place].tokens + [0] * (width - len(job.work[place].tokens)) for place in places], np.int64)
             found = logprobs(ids)
             for row, place in enumerate(places):
-                length = len(job.work[place].tokens)
-                if job.kind == "alternatives":
-                    yield place, found[row, job.first - 1 : length - 1, job.ids].T.ravel().tolist()
-                else:
-                    own = found[row, np.arange(length - 1), ids[row, 1:length]]
-                    yield place, float(own.sum(dtype=np.float64))
+                last = len(job.work[place].tokens) - 1
+                yield place, found[row, job.first - 1 : last][:, job.ids].ravel().tolist()
 
     logprobs(np.full((1, 64), 4, np.int64))
     return Ready(_version(), {**properties, "padded_tokens": budget}, lambda: in_order(len(job.work), answers()))
 
 
 def _properties(job: Job) -> dict[str, Any]:
-    found: dict[str, Any] = {"INFERENCE_PRECISION_HINT": INFERENCE[job.precision], "INFERENCE_NUM_THREADS": job.threads}
-    if kv := os.environ.get("PEER_KV", ""):
-        found["KV_CACHE_PRECISION"] = kv
-    return found
+    tried = json.loads(os.environ.get("PEER_PROPERTIES", "{}"))
+    keys = {"KV_CACHE_PRECISION": KEYS[job.precision]} if job.kind in BATCHED_TOKENS else {}
+    return {"INFERENCE_PRECISION_HINT": INFERENCE[job.precision], "INFERENCE_NUM_THREADS": job.threads, **keys, **tried}
 
 
 def _version() -> str:
@@ -138,12 +138,11 @@ def _version() -> str:
 
 
 def prepare(job: Job) -> Ready:
-    """Continuous batching for generation, the plain model for the rest."""
+    """Continuous batching, or the plain model where all of a distribution is asked for."""
     if job.precision not in INFERENCE:
         raise Refused(f"no precision {job.precision}")
     place = converted(job)
-    through_pipeline = job.kind == "generate" or (job.kind == "score" and tuned("echo", 0))
-    return continuous(job, place) if through_pipeline else scoring(job, place)
+    return continuous(job, place) if job.kind in BATCHED_TOKENS else distributions(job, place)
 
 
 if __name__ == "__main__":
