@@ -10,7 +10,7 @@ from engine.errors import ConfigRefused
 Mode = Literal["continuous", "static"]
 Isa = Literal["auto", "avx2", "avx512"]
 Precision = Literal["fp32", "bf16"]
-Kernels = Literal["auto", "reference", "native"]
+Kernels = Literal["auto", "reference", "native", "numba"]
 LARGEST_THREADS = 256  # beyond it the thread libraries exhaust the process instead of raising an error
 _TILE = 64  # keys of an attention tile; kernels.plan.TILE, repeated because settings must not import torch
 
@@ -32,7 +32,7 @@ class EngineConfig:
     mode: Mode = "continuous"
     isa: Isa = "auto"  # instruction set of the library kernels; a pin must be set before torch is first imported
     precision: Precision = "fp32"  # of weights, KV and the inputs of products; sums, scores and the head stay float32
-    kernels: Kernels = "auto"  # native: C++, refused where it cannot be built; auto: then the reference, named in the fingerprint
+    kernels: Kernels = "auto"  # native: C++, refused where it cannot be built; auto: then numba, named in the fingerprint
     self_test: bool = True  # prove batch invariance at start; without it no result claims it
     poison_free_blocks: bool = False  # fill freed memory with NaN, so that reading it cannot go unseen
     expected_golden: str = ""  # digest this deployment must reproduce (Engine.golden); empty: any
@@ -53,5 +53,5 @@ class EngineConfig:
             raise ConfigRefused(f"mode is continuous or static, not {self.mode!r}")
         if self.isa not in ("auto", "avx2", "avx512"):
             raise ConfigRefused(f"isa is auto, avx2 or avx512, not {self.isa!r}")
-        if self.kernels not in ("auto", "reference", "native"):
-            raise ConfigRefused(f"kernels is auto, reference or native, not {self.kernels!r}")
+        if self.kernels not in ("auto", "reference", "native", "numba"):
+            raise ConfigRefused(f"kernels is auto, reference, native or numba, not {self.kernels!r}")

@@ -43,7 +43,7 @@ def load(folder: Path, *, config: EngineConfig, clock: Callable[[], float] = tim
     try:
         model = Model(folder, config.block_size, kernels=config.kernels, level=used, precision=config.precision)
     except KernelsUnavailable as error:
-        raise DeploymentMismatch(f"the deployment is pinned to the native kernels: {error}") from error
+        raise DeploymentMismatch(f"the deployment is pinned to the {config.kernels} kernels: {error}") from error
     kernel_set = f"{model.kernels.name},{isa.library_mode()}"
     deployment = _deployment(folder, weight_files(folder), config, kernel_set, used)
     if tokenizer.size > model.config.vocabulary:

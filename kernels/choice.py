@@ -1,4 +1,4 @@
-"""Which set of kernels serves a deployment, and the proof that the compiled ones compute what the reference does."""
+"""Which set of kernels serves a deployment, and the proof that the fast ones compute what the reference does."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from kernels.plan import Geometry, Span
 
 log = logging.getLogger(__name__)
 
-Choice = Literal["auto", "reference", "native"]
+Choice = Literal["auto", "reference", "native", "numba"]
 # Largest disagreement. In bf16 a sum that differs in its last bit may be rounded to the other neighbour, here and there: then the
 # root mean square counts, and a single number may be off by little more than a unit in the last place of the largest.
 TOLERANCE: dict[Precision, float] = {"fp32": 1e-5, "bf16": 1e-4}
@@ -29,18 +29,27 @@ _LENGTH, _WIDTH, _INNER, _VOCABULARY = 150, 90, 70, 45  # rows of the proof: two
 def choose(choice: Choice, geometry: Geometry, level: str, precision: Precision = "fp32") -> KernelSet:
     """The set for a geometry and a precision at an instruction set (`avx2`, `avx512`), for the calling thread's number of threads.
 
-    `auto` takes the compiled kernels where they can be built or were built before, and says why where they were not; `native`
-    raises KernelsUnavailable then. Kernels that disagree with the reference are never taken.
+    `auto` takes the compiled kernels where they can be built or were built before, else those that numba compiles, else the
+    reference, and says why; `native` and `numba` raise KernelsUnavailable where they cannot be had. Kernels that disagree with the
+    reference are never taken.
     """
     if choice == "reference":
         return Plain(geometry, precision)
+    if choice != "auto":
+        return _native(geometry, level, precision) if choice == "native" else _numba(geometry, precision)
     try:
         return _native(geometry, level, precision)
     except KernelsUnavailable as error:
-        if choice == "native":
-            raise
-        log.warning("the reference kernels serve, which are slower: %s", error, extra={"event": "kernels_unavailable"})
-        return Plain(geometry, precision)
+        _warn("those of numba serve", error)
+    try:
+        return _numba(geometry, precision)
+    except KernelsUnavailable as error:
+        _warn("the reference serves", error)
+    return Plain(geometry, precision)
+
+
+def _warn(instead: str, error: KernelsUnavailable) -> None:
+    log.warning("without compiled kernels %s, which are slower: %s", instead, error, extra={"event": "kernels_unavailable"})
 
 
 def _native(geometry: Geometry, level: str, precision: Precision) -> KernelSet:
@@ -53,9 +62,17 @@ def _native(geometry: Geometry, level: str, precision: Precision) -> KernelSet:
     raise reason
 
 
+def _numba(geometry: Geometry, precision: Precision) -> KernelSet:
+    try:
+        from kernels import numba_set  # here, because it takes a while and few need it
+    except ImportError as error:
+        raise KernelsUnavailable(f"numba cannot be imported: {error}") from error
+    return _agreeing(numba_set.Numba(geometry, precision), geometry, precision)
+
+
 def _agreeing(found: KernelSet, geometry: Geometry, precision: Precision) -> KernelSet:
     if not (difference := disagreement(found, geometry, precision)) <= TOLERANCE[precision]:
-        raise KernelsUnavailable(f"the compiled kernels differ from the reference by {difference:.1e}")
+        raise KernelsUnavailable(f"the kernels differ from the reference by {difference:.1e}")
     return found
 
 

@@ -55,7 +55,7 @@ def library(level: Level) -> Path:
     for folder in _folders():
         if (folder / name).exists():
             return folder / name
-    return _build(compiler, level, _writable(), name)
+    return _build(compiler, level, writable(), name)
 
 
 def _digest(*parts: str) -> str:
@@ -78,7 +78,8 @@ def _version(compiler: str) -> str:
     return _run([compiler, "-v", "-E", "-x", "c++", os.devnull]).stderr.partition(" version ")[2].partition("\n")[0]
 
 
-def _writable() -> Path:
+def writable() -> Path:
+    """A folder for what is compiled. Raises KernelsUnavailable where none can be written."""
     for folder in _folders():
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)

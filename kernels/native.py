@@ -13,7 +13,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeAlias
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -21,7 +20,7 @@ from kernels import compiler
 from kernels.compiler import Level
 from kernels.errors import KernelsUnavailable
 from kernels.layers import Attention, Head, LayerWeights, Places, Precision
-from kernels.plan import Geometry, Span
+from kernels.plan import Geometry, Span, flattened
 
 NATIVE_SET = "native-1"  # stands in the deployment fingerprint: change it whenever a change of code can change a bit
 LANES = 16
@@ -187,10 +186,7 @@ class Native:
 
     def plan(self, spans: Sequence[Span]) -> Attention:
         """The spans and their blocks as flat arrays, which serve all layers."""
-        starts = np.cumsum([0, *(len(span.blocks) for span in spans)])
-        table = [(s.row, s.start, s.length, at, len(s.blocks), s.first) for s, at in zip(spans, starts.tolist(), strict=False)]
-        rows = torch.tensor(table, dtype=torch.int64)
-        blocks = torch.tensor([block for span in spans for block in span.blocks], dtype=torch.int64)
+        rows, blocks = flattened(spans)
         g = self.geometry
         sizes = (g.heads, g.kv_heads, g.head_dim, g.block_size, g.window or 0, self.halves)
 

@@ -51,6 +51,14 @@ class Span:
     first: int = 0
 
 
+def flattened(spans: Sequence[Span]) -> tuple[Tensor, Tensor]:
+    """Spans as rows of {row, start, length, where its blocks begin, blocks, blocks before them} and all blocks, int64."""
+    starts = np.cumsum([0, *(len(span.blocks) for span in spans)])
+    table = [(s.row, s.start, s.length, at, len(s.blocks), s.first) for s, at in zip(spans, starts.tolist(), strict=False)]
+    blocks = [block for span in spans for block in span.blocks]
+    return torch.tensor(table, dtype=torch.int64), torch.tensor(blocks, dtype=torch.int64)
+
+
 @dataclass(frozen=True, slots=True)
 class TileStep:
     """One tile of one slab: where its keys lie, which scores are void, which values do not exist yet."""

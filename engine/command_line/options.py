@@ -55,7 +55,7 @@ def _add_engine(command: argparse.ArgumentParser) -> None:
     command.add_argument("--threads", type=int, default=EngineConfig().threads, help=f"1 to {LARGEST_THREADS}")
     command.add_argument("--isa", choices=("auto", "avx2", "avx512"), default="auto")
     command.add_argument("--precision", choices=("fp32", "bf16"), default="fp32", help="of weights, keys and values, and products")
-    command.add_argument("--kernels", choices=("auto", "reference", "native"), default="auto", help="native: compiled or refused")
+    command.add_argument("--kernels", choices=("auto", "reference", "native", "numba"), default="auto", help="default: the fastest")
     command.add_argument("--mode", choices=("continuous", "static"), default="continuous")
 
 

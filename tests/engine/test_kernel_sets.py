@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import logging
 import random
+import sys
 from pathlib import Path
 from typing import get_args
 
@@ -118,11 +119,21 @@ def test_a_compiled_engine_proves_itself(checkpoint: Path) -> None:
 
 
 @pytest.mark.usefixtures("no_compiler")
-def test_without_a_compiler_auto_takes_the_reference_and_says_why(checkpoint: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_without_a_compiler_auto_takes_numba_and_says_why(checkpoint: Path, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING, logger="kernels"):
         engine = load(checkpoint, "auto")
-    assert engine.fingerprint == load(checkpoint, "reference").fingerprint
+    assert engine.fingerprint == load(checkpoint, "numba").fingerprint
+    assert engine.deployment.kernel_set.startswith("numba-1,fp32,numba=")
     assert "there is no g++ on the path" in caplog.text
+
+
+@pytest.mark.usefixtures("no_compiler")
+def test_without_compiler_and_numba_auto_takes_the_reference(checkpoint: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "kernels.numba_set", None)  # importing it raises ImportError
+    monkeypatch.delattr("kernels.numba_set", raising=False)
+    assert load(checkpoint, "auto").deployment.kernel_set.startswith("plain-1,")
+    with pytest.raises(DeploymentMismatch, match="pinned to the numba kernels: numba cannot be imported"):
+        load(checkpoint, "numba")
 
 
 @pytest.mark.usefixtures("no_compiler")
@@ -140,5 +151,5 @@ def test_compiled_kernels_that_disagree_with_the_reference_are_not_taken(checkpo
 
 
 def test_an_unknown_set_is_refused() -> None:
-    with pytest.raises(ConfigRefused, match="kernels is auto, reference or native"):
+    with pytest.raises(ConfigRefused, match="kernels is auto, reference, native or numba"):
         EngineConfig(kernels="fast")  # type: ignore[arg-type]
