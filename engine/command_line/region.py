@@ -16,7 +16,7 @@ from engine.errors import InvalidRequest
 from engine.protocols import BASES, Protocol
 from engine.scan import combine_region, plan_region
 
-_REGION = re.compile(r"(.+):([\d,]+)-([\d,]+)", re.ASCII)
+_REGION = re.compile(r"(.+):([0-9,]{1,15})-([0-9,]{1,15})")
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ Read as text: a library that stops at the first broken line could not say what b
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -12,6 +13,7 @@ from engine.errors import InvalidRequest
 
 _COLUMNS = 5  # as far as ALT
 _INFO = 7
+_DIGITS = re.compile(r"[0-9]{1,12}")  # longer numbers are no places on a contig
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +48,7 @@ def _alternates(line: int, columns: list[str]) -> Iterator[Record]:
         yield Record(line, columns[0], 0, "", "", fault=f"line {line} has {len(columns)} columns; a record has at least {_COLUMNS}")
         return
     contig, digits, _, ref, alts = columns[:_COLUMNS]
-    position = int(digits) if digits.isascii() and digits.isdigit() else 0
+    position = _number(digits) or 0
     fault = "" if position else f"line {line}: POS {digits or '(empty)'} is not a position"
     info = dict(item.partition("=")[::2] for item in columns[_INFO].split(";")) if len(columns) > _INFO else {}
     for index, alt in enumerate(alts.split(",")):
@@ -56,8 +58,11 @@ def _alternates(line: int, columns: list[str]) -> Iterator[Record]:
 
 def _end(position: int, index: int, info: dict[str, str]) -> int | None:
     """END, or what the length of the event makes of it; None where neither is a number."""
-    if info.get("END", "").isdecimal():
-        return int(info["END"])
     lengths = info.get("SVLEN", "").split(",")
-    length = lengths[min(index, len(lengths) - 1)].removeprefix("-")
-    return position + int(length) if length.isdecimal() else None
+    length = _number(lengths[min(index, len(lengths) - 1)].removeprefix("-"))
+    end = _number(info.get("END", ""))
+    return end if end is not None or length is None else position + length
+
+
+def _number(digits: str) -> int | None:
+    return int(digits) if _DIGITS.fullmatch(digits) else None

@@ -144,6 +144,22 @@ def test_variants_takes_events_from_end_or_length(checkpoint: Path, reference: P
     assert ["no END" in found[4]["reason"], "without its sequence" in found[5]["reason"]] == [True, True]
 
 
+def test_a_number_that_is_no_place_on_any_contig_is_refused_alone(
+    checkpoint: Path, reference: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    base, endless = BASES[299], "9" * 5000
+    records = [
+        f"one 300 . {base} {other(base)}",
+        f"one {endless} . A C",
+        f"one 300 . {base} <DEL> . . END={endless}",
+        "one ² . A C",
+    ]
+    path = vcf(reference.parent, *records)
+    found = asked(checkpoint, capsys, "variants", "--reference", reference, "--vcf", path, "--window", 64)
+    assert [row["state"] for row in found] == ["scored", "refused", "refused", "refused"]
+    assert "no END" in found[2]["reason"]
+
+
 def test_lower_case_iupac_and_gzip_are_read(checkpoint: Path, reference: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Contig two is the first 300 bases in lower case, N and R, and the same again."""
     packed = reference.with_suffix(".fa.gz")
@@ -213,6 +229,7 @@ def test_scan_flags_the_ends_of_the_contig_and_sites_without_a_base(
         ("one:5-4", "is empty"),
         ("one", "NAME:START-END"),
         ("one:,-5", "NAME:START-END"),
+        (f"one:1-{'9' * 5000}", "NAME:START-END"),
     ],
 )
 def test_a_region_that_is_none_is_one_line(
