@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from engine.batch import Batch, RowOutput
+from engine.errors import BlockAccounting
 from engine.fingerprint import Deployment
 from engine.metrics import CLASSES, StepMeter
 from engine.request import Outcome, Priority, Request
@@ -75,8 +76,11 @@ class Engine:
         return outcomes
 
     def check(self) -> None:
-        """Raise BlockAccounting unless blocks and references agree."""
-        self.scheduler.pool.check(self.scheduler.tables())
+        """Raise BlockAccounting unless blocks and references agree and every promise of blocks can be kept."""
+        scheduler = self.scheduler
+        scheduler.pool.check(scheduler.tables())
+        if not scheduler.ledger.check():
+            raise BlockAccounting(f"{scheduler.ledger.promised} blocks are promised and {scheduler.pool.available} are there")
 
     def doing(self) -> str:
         """What the present step computes, in words; any thread may ask."""

@@ -158,9 +158,9 @@ def _lane(root: ET.Element, axis: _Axis, lane: Lane, top: float, *, fine: bool) 
     group = _add(root, "g")
     _add(group, "title").text = _said(lane)
     _text(group, LEFT - 8, middle + 4, lane.name, anchor="end")
-    begin = lane.rows[0][0].times.scheduled
-    if lane.placed is not None and lane.placed < begin:
-        _add(group, "line", x1=_n(axis(lane.placed)), x2=_n(axis(begin)), y1=_n(middle), y2=_n(middle), stroke=QUIET)
+    come = lane.rows[0][0].times.scheduled if lane.placed is None else lane.placed
+    ends = {"x1": _n(axis(come)), "x2": _n(axis(lane.rows[-1][0].times.ran))}
+    _add(group, "line", **ends, y1=_n(middle), y2=_n(middle), stroke=QUIET)  # seen wherever no bar covers it
     for kind, look in _LOOKS.items():
         rows = [step for step, mark in lane.rows if mark.kind == kind]
         spans = ((axis(a), axis(b)) for a, b in (_apart(rows) if fine else _joined(rows)))

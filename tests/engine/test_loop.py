@@ -274,12 +274,21 @@ def test_a_step_that_does_not_end_makes_the_loop_not_ready_until_it_does(caplog:
     assert loop.stop(drain=True, timeout=WAIT)
 
 
-def test_wrong_accounts_of_blocks_stop_the_loop(caplog: pytest.LogCaptureFixture) -> None:
+def lose_a_block(engine: Engine) -> None:
+    engine.scheduler.pool.allocate(1)  # a block that no sequence holds
+
+
+def promise_too_much(engine: Engine) -> None:
+    engine.scheduler.ledger.promised += 8
+
+
+@pytest.mark.parametrize("spoil", [lose_a_block, promise_too_much])
+def test_wrong_accounts_of_blocks_stop_the_loop(spoil: Callable[[Engine], None]) -> None:
     model, ended = Gate(), Waiting()
     loop = loop_for(model, check_every=1)
     loop.submit(LONG, priority=Priority.ROUTINE, on_outcome=ended)
     assert model.entered.acquire(timeout=WAIT)
-    loop.engine.scheduler.pool.allocate(1)  # a block that no sequence holds
+    spoil(loop.engine)
     model.open.release(200)
     assert "BlockAccounting" in str(ended.all(1)[0].error)
     assert not loop.ready
