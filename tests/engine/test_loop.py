@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -14,7 +15,7 @@ from engine.engine import Engine
 from engine.errors import EngineFailed, EngineStopped, InvalidRequest, RequestTooLarge
 from engine.fingerprint import Deployment
 from engine.loop import EngineLoop
-from engine.request import Generate, Outcome, Priority, Score
+from engine.request import REFERENCE, Branch, Generate, Outcome, Priority, Score
 from engine.tokenizer import CharacterTokenizer
 from tests.engine.driving import echo, scheduler
 
@@ -340,6 +341,25 @@ def test_an_idle_loop_takes_no_steps(gate: tuple[Gate, EngineLoop]) -> None:
     before = loop.stats()
     threading.Event().wait(0.05)
     assert (before["steps"], loop.stats()["steps"]) == (0, 0)
+
+
+def test_figures_and_progress_may_be_asked_for_while_requests_come_and_go(loop: EngineLoop) -> None:
+    window, ended, over = (1, *range(2, 9)) * 6, Waiting(), threading.Event()
+
+    def ask() -> None:
+        while not over.is_set():
+            loop.stats()
+            loop.progress(5)
+
+    with ThreadPoolExecutor(1) as executor:
+        asking = executor.submit(ask)
+        for place in range(300):
+            at = 2 + place % 40
+            alternate = Score((place % 7, *window), REFERENCE, Branch(at, (9, *window[at:])))
+            loop.submit(alternate, priority=Priority(place % 4), on_outcome=ended)
+        ended.all(300)
+        over.set()
+        asking.result(WAIT)
 
 
 def test_stats_say_what_runs_and_what_waits(gate: tuple[Gate, EngineLoop]) -> None:
