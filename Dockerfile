@@ -28,7 +28,7 @@ USER helicase
 RUN SECRET_KEY=only-for-collecting-static-files-of-this-image \
     DATABASE_URL=postgresql://nobody@localhost/none REDIS_URL=redis://localhost/0 \
     python manage.py collectstatic --no-input
-RUN python -c "from kernels import compiler; [compiler.library(level) for level in ('avx2', 'avx512')]"
+RUN python -c "from kernels import compiler; [compiler.library(level) for level in ('avx2', 'avx512', 'avx512_bf16')]"
 VOLUME /var/lib/helicase/files
 EXPOSE 8000
 CMD ["python", "-m", "uvicorn", "config.asgi:application", "--host", "0.0.0.0", "--port", "8000"]
