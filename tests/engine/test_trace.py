@@ -22,6 +22,7 @@ from engine.tokenizer import CharacterTokenizer
 from engine.trace import Kind, Mark, Step, Times, Trace, chrome, lanes, marks
 from tests.engine.driving import scheduler
 from tests.engine.test_loop import DEPLOYMENT, Plain
+from tests.services import ROOT
 
 SVG = "{http://www.w3.org/2000/svg}"
 CONFIG = EngineConfig(slots=3, token_budget=64, chunk=32, blocks=16, block_size=16)
@@ -251,6 +252,12 @@ def test_very_many_steps_are_joined_so_that_the_file_stays_small() -> None:
 def test_an_empty_trace_is_an_empty_picture() -> None:
     assert texts(drawn(Trace())) == ["no step has been recorded"]
     assert json.loads(chrome(Trace(), "x"))["traceEvents"]
+
+
+def test_the_picture_of_the_page_for_engineers_is_one_of_these() -> None:
+    assert "(images/step-timeline.svg)" in (ROOT / "docs" / "engine.md").read_text(encoding="utf-8")
+    root = read((ROOT / "docs" / "images" / "step-timeline.svg").read_text(encoding="utf-8"))
+    assert {"12 stat generate 100", "trunk 1", *(look.words for look in timeline._LOOKS.values())} <= set(texts(root))
 
 
 def test_ticks_are_round_and_few() -> None:
