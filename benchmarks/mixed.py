@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Sequence
 from typing import Any
 
 from benchmarks import agreement, floor, memory, models, rivals, workloads
@@ -11,30 +12,29 @@ from benchmarks.comparing import OURS, Comparison, Complaint, Contestant, Run, a
 from benchmarks.measured import Measured, NotMeasured
 from benchmarks.options import Options
 from benchmarks.ours import BATCHES, Ours, default, generation, static
-from benchmarks.peer import Precision, Work
+from benchmarks.peer import PeerLate, Precision, Work
 from benchmarks.stub import Stub
 from engine import EngineConfig
 
 ARRIVAL, SORTED = "static, by arrival", "static, by prompt"
 QUICK = 24  # requests of the quick run: the first of the workload
-Seconds = Callable[[Sequence[Work], Sequence[int], Precision, int], float]
 
 
 def mixed(options: Options) -> Measured:
     """64 requests, outputs up to 256 tokens."""
     work = workloads.mixed()
     title = "Mixed generation: 64 requests, prompts 10–2,000, outputs 8–256"
-    return _measure("mixed", title, work, options, seconds=_estimate if options.quick else _trial)
+    return _measure("mixed", title, work, options, tried=not options.quick)
 
 
 def mixed_long(options: Options) -> Measured:
     """256 requests, outputs up to 1,024 tokens."""
     work = workloads.mixed_long()
     title = "Mixed generation, long answers: 256 requests, prompts 10–2,000, outputs 8–1,024"
-    return _measure("mixed-long", title, work, options, seconds=_estimate)
+    return _measure("mixed-long", title, work, options, tried=False)
 
 
-def _measure(name: str, title: str, work: Sequence[Work], options: Options, *, seconds: Seconds) -> Measured:
+def _measure(name: str, title: str, work: Sequence[Work], options: Options, *, tried: bool) -> Measured:
     result = Measured(name, title, options.precision, options.rounds)
     whole = work
     if options.quick:
@@ -44,7 +44,7 @@ def _measure(name: str, title: str, work: Sequence[Work], options: Options, *, s
     ours = Ours(models.folder(), config)
     watch = memory.Watch(ours.engine, config, memory.longest(work, config))
     before = ours.engine.stats()["idle_slot_steps"]
-    baselines = _baselines(result, work, options, seconds)
+    baselines = _baselines(result, work, options, tried=tried)
     peers = rivals.chosen(options.rivals, "generate", options.precision)
     with contextlib.ExitStack() as stack:
         theirs: dict[str, Contestant] = {}
@@ -85,22 +85,29 @@ def _complaint(ours: Ours, work: Sequence[Work], precision: Precision) -> Compla
     return complaint
 
 
-def _baselines(result: Measured, work: Sequence[Work], options: Options, seconds: Seconds) -> dict[str, Contestant]:
+def _baselines(result: Measured, work: Sequence[Work], options: Options, *, tried: bool) -> dict[str, Contestant]:
     """Static batching in arrival order and sorted by prompt, each in its best batch size."""
     by_prompt = sorted(range(len(work)), key=lambda place: len(work[place].tokens))
     found = {}
     for label, order in ((ARRIVAL, range(len(work))), (SORTED, by_prompt)):
-        tried = {batch: seconds(work, order, options.precision, batch) for batch in BATCHES}
-        batch = min(tried, key=tried.__getitem__)
-        how = "estimated" if seconds is _estimate else "tried"
-        result.settings[label] = {"batch": batch, f"seconds {how}": {size: round(took, 1) for size, took in tried.items()}}
+        seconds = {batch: _estimate(work, order, options.precision, batch) for batch in BATCHES}
+        how = "estimated"
+        if tried:
+            seconds, how = _trials(work, order, options.precision, sorted(BATCHES, key=seconds.__getitem__)), "tried"
+        batch = min(seconds, key=seconds.__getitem__)
+        result.settings[label] = {"batch": batch, f"seconds {how}": {size: round(took, 1) for size, took in seconds.items()}}
         found[label] = Ours(models.folder(), static(options.precision, batch, work)).contestant(generation(work), order)
     return found
 
 
-def _trial(work: Sequence[Work], order: Sequence[int], precision: Precision, batch: int) -> float:
-    """One run of the static baseline, in seconds."""
-    return Ours(models.folder(), static(precision, batch, work)).contestant(generation(work), order)(float("inf")).seconds
+def _trials(work: Sequence[Work], order: Sequence[int], precision: Precision, batches: Sequence[int]) -> dict[int, float]:
+    """Seconds of one static run in each batch size; who takes longer than the best so far is stopped and left out."""
+    found: dict[int, float] = {}
+    for batch in batches:
+        run = Ours(models.folder(), static(precision, batch, work)).contestant(generation(work), order)
+        with contextlib.suppress(PeerLate):
+            found[batch] = run(min(found.values(), default=math.inf)).seconds
+    return found
 
 
 def _estimate(work: Sequence[Work], order: Sequence[int], precision: Precision, batch: int) -> float:

@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 import itertools
 import json
+import math
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from benchmarks.comparing import Run
 from benchmarks.measured import NotMeasured
-from benchmarks.peer import Precision, Work
+from benchmarks.peer import PeerLate, Precision, Work
 from engine import EngineConfig, Generate, Priority, Score
 
 if TYPE_CHECKING:
@@ -58,18 +59,24 @@ class Ours:
         self.between: Callable[[float], None] | None = None  # called after each step with its seconds
         self.run([Score(tuple(range(4, 8)) * 64), Generate(tuple(range(4, 8)) * 8, 4)])
 
-    def run(self, requests: Sequence[Request], priority: Priority = Priority.ROUTINE) -> list[Outcome]:
-        """All requests at once, to the end; outcomes in their order. Raises NotMeasured when one was refused or failed."""
-        handles = [self.submit(request, priority) for request in requests]
+    def run(self, requests: Sequence[Request], within: float = math.inf) -> list[Outcome]:
+        """All requests at once, to the end; outcomes in their order.
+
+        Raises NotMeasured when one was refused or failed, and PeerLate after `within` seconds: this engine is then of no more use.
+        """
+        deadline = time.perf_counter() + within
+        handles = [self.submit(request) for request in requests]
         outcomes: dict[int, Outcome] = {}
         while len(outcomes) < len(requests):
             outcomes.update((outcome.handle, outcome) for outcome in self.step())
+            if time.perf_counter() > deadline:
+                raise PeerLate(f"not done in {within:.0f} s")
         return [finished(outcomes[handle]) for handle in handles]
 
-    def submit(self, request: Request, priority: Priority = Priority.ROUTINE) -> int:
-        """Queue one request; its handle, which no other has had."""
+    def submit(self, request: Request) -> int:
+        """Queue one routine request; its handle, which no other has had."""
         handle = next(self._handles)
-        self.engine.submit(handle, request, priority)
+        self.engine.submit(handle, request, Priority.ROUTINE)
         return handle
 
     def step(self) -> list[Outcome]:
@@ -86,9 +93,9 @@ class Ours:
         order = range(len(requests)) if order is None else order
         places = sorted(range(len(requests)), key=order.__getitem__)
 
-        def run(_within: float) -> Run:
+        def run(within: float) -> Run:
             begun, worked = time.perf_counter(), time.process_time()
-            outcomes = self.run([requests[place] for place in order])
+            outcomes = self.run([requests[place] for place in order], within)
             seconds, cores = time.perf_counter() - begun, time.process_time() - worked
             return Run(seconds, [answer(outcomes[place]) for place in places], cores)
 
