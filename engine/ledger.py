@@ -42,7 +42,9 @@ class Ledger:
         return (self.most(sequence.need) if sequence.slides else self.blocks_for(sequence.need)) - len(sequence.blocks)
 
     def fits(self, sequence: Sequence) -> bool:
-        """Whether all it needs, with what a trunk puts aside, can be promised now, or whether it may run on the reserve of its trunk."""
+        """Whether all it needs, with what a trunk puts aside, can be promised now, or whether it may run on the reserve of its
+        trunk.
+        """
         wanted, reserve = self.wanted(sequence), sequence.reserve
         on_reserve = reserve is not None and reserve.idle and wanted <= reserve.size and sequence.computed > 0
         return wanted + sequence.beside <= self.spare or on_reserve

@@ -8,7 +8,7 @@ a waiting STAT request sends others away. The budget goes to the classes in orde
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from engine.batch import Batch, Row, RowOutput
 from engine.blocks import BlockPool
@@ -17,17 +17,18 @@ from engine.config import EngineConfig
 from engine.errors import EngineError, RequestRefused
 from engine.ledger import Ledger
 from engine.limits import Limits
+from engine.observed import Observed
 from engine.preemption import victims
 from engine.prefix import PrefixCache
 from engine.refusals import refuse_unservable
 from engine.request import Outcome, Priority, Request, State
-from engine.sequence import Sequence, branch_of, sequence_of
+from engine.sequence import Sequence, sequence_of
 from engine.slots import Slots
 from engine.trunks import Trunk, Trunks, promote
 from engine.waiting import Waiting
 
 
-class Scheduler:
+class Scheduler(Observed):
     """Continuous batching. `clock` gives the times on outcomes; all else comes in as arguments."""
 
     def __init__(self, config: EngineConfig, pool: BlockPool, limits: Limits, clock: Callable[[], float]) -> None:
@@ -45,47 +46,6 @@ class Scheduler:
         self._settled: deque[Outcome] = deque()
         self.steps = self.tokens = self.idle_slot_steps = 0
         self.trunk_tokens = self.recomputed_tokens = self.reused_tokens = self.evictions = 0
-
-    @property
-    def running(self) -> int:
-        """Sequences that hold a slot."""
-        return self._slots.used
-
-    @property
-    def waiting(self) -> int:
-        """Sequences that hold none: queued, or waiting at a trunk."""
-        return len(self._by_handle) - self.running
-
-    @property
-    def waiting_by_class(self) -> list[int]:
-        """Sequences in the queues of each class, without those that wait at a trunk."""
-        return [self._waiting.count(priority) for priority in Priority]
-
-    @property
-    def kv_tokens(self) -> int:
-        """Positions whose keys and values running sequences hold; those of a shared block count for each."""
-        return sum(sequence.computed - sequence.first * self.config.block_size for sequence in self._slots)
-
-    @property
-    def has_work(self) -> bool:
-        """Whether another step would compute or report something."""
-        return bool(self._by_handle or self._settled)
-
-    def tables(self) -> Iterator[list[int]]:
-        """The block tables in use, for `BlockPool.check`."""
-        return (sequence.tables for sequence in self._by_handle.values())
-
-    def described(self, handle: int) -> tuple[int, bool]:
-        """The class of a sequence in work, and whether it is an alternate of a window."""
-        sequence = self._by_handle[handle]
-        return sequence.priority, branch_of(sequence) is not None
-
-    def progress(self, handle: int) -> tuple[int, int] | None:
-        """Positions computed and wanted for a request that has not ended; for one that waits at a trunk those of the trunk."""
-        sequence = self._by_handle.get(handle)
-        if sequence is None:
-            return None
-        return min((self.trunks.waited_for(sequence) or sequence).computed, sequence.need), sequence.need
 
     def add(self, handle: int, request: Request, priority: Priority, now: float) -> None:
         """Queue a request, or settle it at once as failed when it could never be served."""
@@ -132,16 +92,26 @@ class Scheduler:
         return outcomes
 
     def _count(self, batch: Batch, outputs: list[RowOutput]) -> None:
-        self._in_flight = False
+        self._in_flight, short, doomed, by_handle = False, False, self._doomed, self._by_handle
+        for row, output in zip(batch.rows, outputs, strict=True):
+            sequence = by_handle[row.handle]
+            sequence.steps += 1
+            self.tokens += len(row.tokens)
+            short = short or output.short
+            if output.error is not None:
+                self._fail(sequence, output.error)
+            elif not doomed or row.handle not in doomed:
+                done = sequence.take(row, output)
+                if row.extra is not None or sequence.key or sequence.slides or sequence.copy_from is not None:
+                    self._follow(sequence, row)
+                if done:
+                    self._finish(sequence)
         if batch.rows:
             self.steps += 1
-            self.tokens += batch.tokens
-            self.budget.note(short=any(output.short for output in outputs))
-        for row, output in zip(batch.rows, outputs, strict=True):
-            self._advance(self._by_handle[row.handle], row, output)
-        for handle in self._doomed & self._by_handle.keys():
-            self._settle(self._by_handle[handle], "cancelled")
-        self._doomed.clear()
+            self.budget.note(short=short)
+        for handle in doomed & by_handle.keys():
+            self._settle(by_handle[handle], "cancelled")
+        doomed.clear()
 
     def _next(self) -> Sequence | None:
         """Who starts next if it may now; after `_admit` there is nobody, and if there were it would be counted as a fault."""
@@ -194,24 +164,17 @@ class Scheduler:
     def _rows(self) -> list[Row]:
         return self._slots.deal(self.budget.now)
 
-    def _advance(self, sequence: Sequence, row: Row, output: RowOutput) -> None:
-        sequence.steps += 1
-        if output.error is not None:
-            self._fail(sequence, output.error)
-        elif row.handle not in self._doomed:
-            sequence.take(row, output)
-            if row.extra is not None:
-                self.recomputed_tokens += row.extra.skip
-            self.ledger.copied(sequence)
-            if sequence.key:
-                self.cache.register(sequence)
-            if isinstance(sequence, Trunk):
-                self.trunk_tokens += len(row.tokens)
-                self._branch_off(sequence)
-            if sequence.slides:
-                self.ledger.slide(sequence)
-            if sequence.done:
-                self._finish(sequence)
+    def _follow(self, sequence: Sequence, row: Row) -> None:
+        """What a step means for others: blocks to find, branches to let go, blocks to give back."""
+        self.recomputed_tokens += row.extra.skip if row.extra is not None else 0
+        self.ledger.copied(sequence)
+        if sequence.key:
+            self.cache.register(sequence)
+        if isinstance(sequence, Trunk):
+            self.trunk_tokens += len(row.tokens)
+            self._branch_off(sequence)
+        if sequence.slides:
+            self.ledger.slide(sequence)
 
     def _branch_off(self, trunk: Trunk) -> None:
         for waiter in self.trunks.ripe(trunk):

@@ -56,7 +56,7 @@ class Reserve:
     idle: bool = True
 
 
-@dataclass(eq=False)
+@dataclass(slots=True, eq=False)
 class Sequence:
     """Counters are stored, the rest is derived. `computed` positions have keys and values in `blocks`, of which the first is the
     sequence's block number `first`; `room` is the position at which the blocks end.
@@ -114,17 +114,19 @@ class Sequence:
 
     def row(self, end: int) -> Row:
         """The chunk from `computed` to `end`. The same object every time."""
-        row = self._row
-        row.start, row.tokens, row.commit = self.computed, self.tokens[self.computed : end], end
-        row.blocks, row.first = self.blocks, self.first
+        row, start = self._row, self.computed
+        row.start, row.tokens, row.commit = start, self.tokens[start:end], end
+        if self.slides:
+            row.first = self.first
         self._ask(row, end)
         return row
 
-    def take(self, row: Row, output: RowOutput) -> None:
-        """Count a computed row and keep what it gave."""
+    def take(self, row: Row, output: RowOutput) -> bool:
+        """Count a computed row and keep what it gave; whether the result is complete now."""
         if row.commit > self.computed:
             self.computed = row.commit
         self._keep(output)
+        return self.done
 
     def take_up(self, entries: SequenceOf[Entry], block_size: int) -> None:
         """Count blocks that others computed as its own beginning, with the scores that came with them."""
@@ -133,7 +135,7 @@ class Sequence:
 
     def restart(self) -> None:
         """It gave way and lost its blocks: positions are computed again, what is known stays known."""
-        self.computed = self.first = self.room = self.registered = 0
+        self.computed = self.first = self.room = self.registered = self._row.first = 0
         self.preempted += 1
 
     def result(self) -> Result:
@@ -165,7 +167,7 @@ class Sequence:
         raise NotImplementedError
 
 
-@dataclass(eq=False)
+@dataclass(slots=True, eq=False)
 class Scoring(Sequence):
     """`logprobs[i]` belongs to token i + 1, whatever was computed again meanwhile."""
 
@@ -192,7 +194,7 @@ class Scoring(Sequence):
         self.logprobs.extend(output.logprobs)
 
     def take_up(self, entries: SequenceOf[Entry], block_size: int) -> None:
-        super().take_up(entries, block_size)
+        Sequence.take_up(self, entries, block_size)
         if len(self.logprobs) < self.computed - 1:
             self.logprobs = _floats()
             for entry in entries:
@@ -203,7 +205,7 @@ class Scoring(Sequence):
         return not cast(Score, self.request).alternatives
 
     def restart(self) -> None:
-        super().restart()
+        Sequence.restart(self)
         if self.alternatives:  # they stand in rows of several, which a second pass would write twice
             self.alternatives, self.logprobs = _floats(), _floats()
 
@@ -211,7 +213,7 @@ class Scoring(Sequence):
         return ScoreResult(self.logprobs, self.alternatives)
 
 
-@dataclass(eq=False)
+@dataclass(slots=True, eq=False)
 class Generating(Sequence):
     """Draws a token whenever all are computed."""
 
@@ -219,7 +221,7 @@ class Generating(Sequence):
     drawn: int = 0
 
     def __post_init__(self) -> None:
-        super().__post_init__()
+        Sequence.__post_init__(self)
         self.sent = cast(Generate, self.request)
 
     @property
@@ -229,19 +231,24 @@ class Generating(Sequence):
     def _ask(self, row: Row, end: int) -> None:
         row.draw = self.sent.sampling if end == len(self.tokens) else None
 
-    def _keep(self, output: RowOutput) -> None:
-        if output.token is not None:
-            self.tokens.append(output.token)
-            self.logprobs.extend(output.logprobs)
-            self.drawn += 1
-            self.target += 1
+    def take(self, row: Row, output: RowOutput) -> bool:
+        if row.commit > self.computed:
+            self.computed = row.commit
+        token = output.token
+        if token is None:
+            return self.done
+        self.tokens.append(token)
+        self.logprobs.extend(output.logprobs)
+        self.drawn += 1
+        self.target += 1
+        return self.drawn == self.sent.limit or token == self.sent.end
 
     def result(self) -> GenerateResult:
         reason: Literal["length", "end"] = "end" if self.tokens[-1] == self.sent.end else "length"
         return GenerateResult(tuple(self.tokens[-self.drawn :]), self.logprobs, reason)
 
 
-@dataclass(eq=False)
+@dataclass(slots=True, eq=False)
 class Asking(Sequence):
     """The distribution after the last token."""
 
@@ -259,7 +266,7 @@ class Asking(Sequence):
         return NextTokenResult(self.answer)
 
 
-@dataclass(eq=False)
+@dataclass(slots=True, eq=False)
 class Embedding(Sequence):
     """Running sums of hidden states, carried from row to row."""
 
@@ -280,7 +287,7 @@ class Embedding(Sequence):
             self.pooled = output.extra.pooled
 
     def restart(self) -> None:
-        super().restart()
+        Sequence.restart(self)
         self.pooled = None
 
     def result(self) -> EmbedResult:

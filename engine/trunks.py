@@ -25,7 +25,7 @@ from engine.waiting import Waiting
 Window = tuple[Sharing, tuple[int, ...]]
 
 
-@dataclass(eq=False)
+@dataclass(slots=True, eq=False)
 class Trunk(Scoring):
     """The window of its waiters. Its handle is negative and it has no outcome of its own."""
 
@@ -45,7 +45,7 @@ class Trunk(Scoring):
 
     def _ask(self, row: Row, end: int) -> None:
         """As any score, and after the last common token of a branch the log-probability of its first own one."""
-        super()._ask(row, end)
+        Scoring._ask(self, row, end)
         due = list(self.between(row.start + 1, end + 1))
         self._asked = [waiter.handle for waiter in due]
         if due:
@@ -53,7 +53,7 @@ class Trunk(Scoring):
             row.extra = replace(row.extra or Extra(), forks=forks)
 
     def _keep(self, output: RowOutput) -> None:
-        super()._keep(output)
+        Scoring._keep(self, output)
         if output.extra is not None:
             self.foretold.update(zip(self._asked, output.extra.forks, strict=True))
         self._asked = []

@@ -1,0 +1,65 @@
+"""What can be asked of a scheduler at any time, from any thread, without changing anything."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+
+from engine.config import EngineConfig
+from engine.request import Outcome, Priority
+from engine.sequence import Sequence, branch_of
+from engine.slots import Slots
+from engine.trunks import Trunks
+from engine.waiting import Waiting
+
+
+class Observed:
+    """The figures of a scheduler; it owns everything named here."""
+
+    config: EngineConfig
+    trunks: Trunks
+    _waiting: Waiting
+    _slots: Slots
+    _by_handle: dict[int, Sequence]
+    _settled: deque[Outcome]
+
+    @property
+    def running(self) -> int:
+        """Sequences that hold a slot."""
+        return self._slots.used
+
+    @property
+    def waiting(self) -> int:
+        """Sequences that hold none: queued, or waiting at a trunk."""
+        return len(self._by_handle) - self.running
+
+    @property
+    def waiting_by_class(self) -> list[int]:
+        """Sequences in the queues of each class, without those that wait at a trunk."""
+        return [self._waiting.count(priority) for priority in Priority]
+
+    @property
+    def kv_tokens(self) -> int:
+        """Positions whose keys and values running sequences hold; those of a shared block count for each."""
+        return sum(sequence.computed - sequence.first * self.config.block_size for sequence in self._slots)
+
+    @property
+    def has_work(self) -> bool:
+        """Whether another step would compute or report something."""
+        return bool(self._by_handle or self._settled)
+
+    def tables(self) -> Iterator[list[int]]:
+        """The block tables in use, for `BlockPool.check`."""
+        return (sequence.tables for sequence in self._by_handle.values())
+
+    def described(self, handle: int) -> tuple[int, bool]:
+        """The class of a sequence in work, and whether it is an alternate of a window."""
+        sequence = self._by_handle[handle]
+        return sequence.priority, branch_of(sequence) is not None
+
+    def progress(self, handle: int) -> tuple[int, int] | None:
+        """Positions computed and wanted for a request that has not ended; for one that waits at a trunk those of the trunk."""
+        sequence = self._by_handle.get(handle)
+        if sequence is None:
+            return None
+        return min((self.trunks.waited_for(sequence) or sequence).computed, sequence.need), sequence.need
