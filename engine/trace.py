@@ -33,6 +33,9 @@ class Kind(enum.IntEnum):
     BRANCH = 3  # an alternate, from where it leaves its trunk
 
 
+_CHUNK, _DECODE, _TRUNK, _BRANCH = map(int, Kind)  # for every row of every step: plain numbers are cheaper
+
+
 class Mark(NamedTuple):
     """A row as it was computed."""
 
@@ -82,18 +85,18 @@ class Event:
 
 def marks(rows: Iterable[Row], described: Callable[[int], tuple[int, bool]]) -> array[int]:
     """Five numbers for each row. `described` gives for a handle its class and whether it is a branch."""
-    numbers = array("q")
+    numbers: list[int] = []
     for row in rows:
         handle, count = row.handle, len(row.tokens)
         priority, branch = described(handle)
         if handle < 0:
-            kind = Kind.TRUNK
-        elif row.draw is not None and count == 1:
-            kind = Kind.DECODE
+            kind = _TRUNK
+        elif count == 1 and row.draw is not None:
+            kind = _DECODE
         else:
-            kind = Kind.BRANCH if branch else Kind.CHUNK
-        numbers.extend((handle, row.start, count, priority, kind))
-    return numbers
+            kind = _BRANCH if branch else _CHUNK
+        numbers += (handle, row.start, count, priority, kind)
+    return array("q", numbers)
 
 
 class Trace:
