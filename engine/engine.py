@@ -75,6 +75,10 @@ class Engine:
         self._note(Times(began, scheduled, ran, time.perf_counter()), numbers, outputs, outcomes)
         return outcomes
 
+    def forget_cached(self) -> None:
+        """Let no later request find what was computed until now: after a quarantine or a rollback nothing of it may be served."""
+        self.scheduler.cache.clear()
+
     def check(self) -> None:
         """Raise BlockAccounting unless blocks and references agree and every promise of blocks can be kept."""
         scheduler = self.scheduler

@@ -145,6 +145,12 @@ class EngineLoop:
         """Positions computed and positions wanted; None for a request that has ended or has not been taken up yet."""
         return self.engine.scheduler.progress(handle)
 
+    def forget_cached(self) -> None:
+        """As `Engine.forget_cached`, before the next step."""
+        with self._wake:
+            self._commands.append(self.engine.forget_cached)
+            self._wake.notify()
+
     def stop(self, *, drain: bool, timeout: float) -> bool:
         """End the loop; with `drain` after all its work, else at once with everything unfinished cancelled.
 

@@ -22,7 +22,7 @@ from engine.runner import Runner
 from kernels.plan import Span
 from tests.engine.checkpoints import Shape, write_checkpoint
 from tests.engine.conftest import CONFIG, model
-from tests.engine.driving import LIMITS, Arrival, bits, drive, mixed_requests, related
+from tests.engine.driving import LABORATORY, LIMITS, Arrival, bits, drive, mixed_requests, related
 
 ROOT = Path(__file__).resolve().parents[2]
 REQUESTS = mixed_requests()
@@ -163,6 +163,19 @@ def test_control_library_attention_breaks_the_contract(checkpoint: Path, monkeyp
     whole = drive(dataclasses.replace(CONFIG, chunk=256), runner.run, [Arrival(0, request)])[0]
     cut = drive(dataclasses.replace(CONFIG, chunk=7, grid=1), runner.run, [Arrival(0, request)])[0]
     assert bits(whole) != bits(cut)
+
+
+def test_control_a_branch_that_does_not_copy_the_block_it_shares_breaks_the_contract(
+    checkpoint: Path, oracle: list[bytes], kernels: Kernels
+) -> None:
+    """Copy on write left out: what the branch should have in common with its window is then memory that nobody wrote."""
+    runner = runner_of(checkpoint, kernels, "fp32", 2)
+    window = next(place for place, request in enumerate(REQUESTS) if request.sharing == LABORATORY)
+    arrivals = [Arrival(place, REQUESTS[place]) for place in range(window, window + 9)]
+    outcomes = drive(CONFIG, lambda batch: runner.run(dataclasses.replace(batch, copies=())), arrivals)
+    wrong = [h for h, outcome in outcomes.items() if outcome.state == "failed" or bits(outcome) != oracle[h]]
+    assert wrong
+    assert window not in wrong
 
 
 def test_the_model_is_wide_enough_to_show_a_difference(runner: Runner, oracle: list[bytes]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
 from typing import Any
 
 import pytest
@@ -375,3 +376,15 @@ def test_stats_say_what_runs_and_what_waits(gate: tuple[Gate, EngineLoop]) -> No
     assert (stats["blocks_used"], stats["blocks_total"], stats["healthy"], stats["ready"]) == (2, 8, 1, 1)
     assert stats["tokens"] >= 6
     assert stats["tokens_per_second"] > 0
+
+
+def test_what_is_no_longer_trusted_is_forgotten_between_two_steps(loop: EngineLoop) -> None:
+    window = Score(tuple(index % 11 for index in range(100)), REFERENCE)
+    reused = []
+    for forget in (False, False, True):
+        if forget:
+            loop.forget_cached()
+        found: SimpleQueue[Outcome] = SimpleQueue()
+        loop.submit(window, priority=Priority.ROUTINE, on_outcome=found.put)
+        reused.append(found.get(timeout=60).reused)
+    assert reused == [0, 96, 0]
