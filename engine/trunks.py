@@ -89,6 +89,8 @@ class Trunks:
 
     def waited_for(self, sequence: Sequence) -> Trunk | None:
         """The trunk at which a sequence waits."""
+        if sequence.running or sequence.sharing == PRIVATE:  # to look up a window costs as much as it is long
+            return None
         trunk = self.of(sequence)
         return trunk if trunk is not None and sequence.place is trunk.waiters else None
 
