@@ -231,7 +231,7 @@ def test_a_scored_order_counts_down_to_nothing_and_says_what_is_not_built(ward):
     order = ward.scored()
     Order.objects.filter(pk=order.pk).update(report_due=clock.now() - timedelta(hours=3), started_at=order.scored_at)
     for page in (read(ward.analyst(), "order", order.pk), read(ward.analyst(), "worklist")):
-        assert 'role="timer"' not in page and "scored in 0.0 s" in page and "report due" in page
+        assert 'role="timer"' not in page and "scored in 0.0 s" in page and "report was due" in page
     assert "Review and release are not built in this version" in read(ward.analyst(), "order", order.pk)
 
 
