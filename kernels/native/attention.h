@@ -183,7 +183,7 @@ void attend(const Pool& pool, const Item& item, const float* q, float* out, Desk
 }
 
 // Cut spans (rows of {row, start, length, where its blocks begin, blocks, blocks given back before them}) into items, the longest
-// work first. Heads stay together where all threads have enough to do all the same.
+// work first in each thread's range. Heads stay together where all threads have enough to do all the same.
 inline std::vector<Item> items_of(const int64_t* spans, int64_t count, const int64_t* blocks, const Pool& pool, int threads) {
     std::vector<Item> items;
     const int64_t step = std::max(1, ITEM_ROWS / pool.group());
@@ -202,7 +202,10 @@ inline std::vector<Item> items_of(const int64_t* spans, int64_t count, const int
         return (item.last_tile() - item.first_tile(pool.window) + 1) * item.length * (item.end_head - item.head);
     };
     std::stable_sort(items.begin(), items.end(), [&](const Item& a, const Item& b) { return work(a) > work(b); });
-    return items;
+    std::vector<Item> dealt;
+    for (int member = 0; member < threads; member++)
+        for (size_t i = member; i < items.size(); i += threads) dealt.push_back(items[i]);
+    return dealt;
 }
 
 }  // namespace native

@@ -25,7 +25,7 @@ void linear(const float* x, int64_t rows, const Weight& weight, float* out, int 
             const int first = p * LANES, count = std::min(panels * LANES, columns - first);
             for (int64_t i = 0; i < n; i++) std::memcpy(out + (r + i) * columns + first, sums + i * stride, sizeof(float) * count);
         };
-        share_product<E>(member, left ? left : x, left ? row : weight.depth, rows, weight, 1, copy);
+        share_product<E>(member, left ? left : x, left ? row : weight.depth, rows, weight, 1, nullptr, copy);
     });
 }
 

@@ -16,9 +16,10 @@ constexpr int64_t WORTH = 1 << 18;  // multiplications for which the other threa
 inline int team(int64_t multiplications, int threads) { return multiplications < WORTH ? 1 : threads; }
 
 // `finish(row, rows, panel, panels, sums, stride)` for every task of a · weight, `sums` in a buffer of the thread. `unit` panels
-// stay in one task.
+// stay in one task. Towards its end a member fetches the first panels that it will need of the weight `then`.
 template <class E, class F>
-void share_product(Member& member, const float* a, long a_row, int64_t rows, const Weight& weight, int unit, F finish) {
+void share_product(Member& member, const float* a, long a_row, int64_t rows, const Weight& weight, int unit, const Weight* then,
+                   F finish) {
     const int64_t parts = (rows + BLOCK - 1) / BLOCK, units = weight.panels() / unit;
     const int64_t even = units * parts / (4 * member.size()), each = std::clamp<int64_t>(even, std::max(1, 4 / unit), GROUP / unit);
     const int64_t groups = (units + each - 1) / each;
@@ -28,8 +29,9 @@ void share_product(Member& member, const float* a, long a_row, int64_t rows, con
         const int64_t row = rows * part / parts, count = rows * (part + 1) / parts - row;
         const int first = (int)(group * each) * unit, panels = (int)std::min(each, units - group * each) * unit, stride = panels * LANES;
         float* sums = buffer.floats((size_t)count * stride);
-        const int others = parts == 1 ? (int)each * unit * (member.size() - 1) : 0;  // what other threads will take meanwhile
-        const Right right = weight.right<E>(first, panels, others);
+        Right right = weight.right<E>(first, panels);
+        if (then && member.last_of_own(task, parts * groups))
+            right.skip = then->panel<E>((int)member.first(then->panels())) - weight.panel<E>(first + panels);
         multiply<E>(a + row * a_row, a_row, (int)count, right, words<E>(weight.depth), sums, stride, false);
         finish(row, count, first, panels, sums, stride);
     });
@@ -112,7 +114,7 @@ void project(const float* hidden, int64_t rows, const float* norm, float eps, co
         for (int64_t at = 0; at < rows; at += PASS) {
             const int64_t count = std::min(PASS, rows - at);
             share_rows(member, count, [&](int64_t r) { norm_row<E>(hidden + (at + r) * width, norm, eps, width, normed + r * row); });
-            share_product<E>(member, normed, row, count, qkv, 1, [&](int64_t r, int64_t n, int p, int panels, float* from, int stride) {
+            share_product<E>(member, normed, row, count, qkv, 1, nullptr, [&](int64_t r, int64_t n, int p, int panels, float* from, int stride) {
                 for (int64_t i = 0; i < n; i++)
                     std::memcpy(mixed + (r + i) * padded + p * LANES, from + i * stride, sizeof(float) * panels * LANES);
             });
@@ -145,7 +147,7 @@ void finish(float* hidden, const float* attended, int64_t rows, const Finish& f,
             const bool direct = E::PER == 1;  // float32 rows are read where they are
             const float* left = direct ? attended + at * both : mixed;
             if (!direct) share_rows(member, count, [&](int64_t r) { put_row<E>(attended + (at + r) * both, both, mixed + r * both_row); });
-            share_product<E>(member, left, direct ? both : both_row, count, f.output, 1, add);
+            share_product<E>(member, left, direct ? both : both_row, count, f.output, 1, &f.gate_up, add);
             share_rows(member, count, [&](int64_t r) { norm_row<E>(x + r * width, f.norm, f.eps, width, normed + r * row); });
             const auto gate = [&](int64_t r, int64_t n, int p, int panels, float* sums, int stride) {
                 for (int64_t i = 0; i < n; i++)
@@ -154,8 +156,8 @@ void finish(float* hidden, const float* attended, int64_t rows, const Finish& f,
                         E::put(gated + (r + i) * inner_row + (p + j) / 2 * LANES / E::PER, silu_mul(load(g), load(g + LANES)));
                     }
             };
-            share_product<E>(member, normed, row, count, f.gate_up, 2, gate);
-            share_product<E>(member, gated, inner_row, count, f.down, 1, add);
+            share_product<E>(member, normed, row, count, f.gate_up, 2, &f.down, gate);
+            share_product<E>(member, gated, inner_row, count, f.down, 1, nullptr, add);
         }
     });
 }

@@ -136,9 +136,10 @@ struct Weight {
     int depth, columns;
     int panels() const { return rounded_up(columns) / LANES; }
     template <class E>
-    Right right(int first, int count, int skip) const {
-        const long step = (long)words<E>(depth) * LANES;
-        return {packed + first * step, LANES, step, count, skip * step};
+    const float* panel(int first) const { return packed + (size_t)first * words<E>(depth) * LANES; }
+    template <class E>
+    Right right(int first, int count) const {
+        return {panel<E>(first), LANES, (long)words<E>(depth) * LANES, count};
     }
 };
 

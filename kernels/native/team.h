@@ -15,6 +15,7 @@
 #include <new>
 #include <system_error>
 #include <thread>
+#include <vector>
 
 namespace native {
 
@@ -63,31 +64,54 @@ class Count {
     std::atomic<int> asleep_{0};
 };
 
-struct Call {  // what the members of one call have in common
-    int size;
-    alignas(64) std::atomic<int64_t> ticket{0};
-    Count arrived;
+struct alignas(64) Range {  // how far one member's tasks of a phase have been taken: phase << 32 | tasks
+    std::atomic<uint64_t> taken{0};
 };
 
-// One thread's part in a call. All members go through the same sequence of `share`.
+struct Call {  // what the members of one call have in common
+    explicit Call(int members) : size(members), ranges(members) {}
+    int size;
+    std::atomic<int> names{0};
+    Count arrived;
+    std::vector<Range> ranges;
+};
+
+// One thread's part in a call. All members go through the same sequence of `share`: each takes the tasks of its own range, which lie
+// side by side, and then what others have not come to yet.
 class Member {
   public:
-    explicit Member(Call& call) : call_(call) {}
+    explicit Member(Call& call) : call_(call), name_(call.names.fetch_add(1)) {}
     int size() const { return call_.size; }
+    int64_t first(int64_t tasks, int member) const { return tasks * member / call_.size; }
+    int64_t first(int64_t tasks) const { return first(tasks, name_); }
+    bool last_of_own(int64_t task, int64_t tasks) const { return task + 1 == first(tasks, name_ + 1); }
 
     // `work(task)` for every task, by whichever member comes first; returns when all are done.
     template <class F>
     void share(int64_t tasks, F work) {
-        for (int64_t task; (task = call_.ticket.fetch_add(1, std::memory_order_relaxed) - drawn_) < tasks;) work(task);
-        drawn_ += tasks + call_.size;  // every member has drawn one ticket too many
+        phase_++;
+        for (int i = 0; i < call_.size; i++) {
+            const int member = (name_ + i) % call_.size;
+            const int64_t begin = first(tasks, member), count = first(tasks, member + 1) - begin;
+            for (int64_t task; (task = take(call_.ranges[member].taken, count)) >= 0;) work(begin + task);
+        }
         met_ += call_.size;
         call_.arrived.add();
         call_.arrived.wait_for(met_);
     }
 
   private:
+    int64_t take(std::atomic<uint64_t>& taken, int64_t count) const {
+        for (uint64_t seen = taken.load(std::memory_order_relaxed);;) {
+            const uint64_t done = seen >> 32 == phase_ ? seen & 0xffffffff : 0;  // else nobody has begun with this phase
+            if ((int64_t)done >= count) return -1;
+            if (taken.compare_exchange_weak(seen, phase_ << 32 | (done + 1), std::memory_order_relaxed)) return (int64_t)done;
+        }
+    }
+
     Call& call_;
-    int64_t drawn_ = 0;
+    int name_;
+    uint64_t phase_ = 0;
     uint32_t met_ = 0;
 };
 
