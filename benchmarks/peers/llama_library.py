@@ -21,7 +21,7 @@ _KINDS = {"f32": 0, "f16": 1, "q8_0": 8, "bf16": 30}  # numbers of ggml's types
 class Library:
     """A context that holds the longest sequence, or SEQUENCES short ones."""
 
-    def __init__(self, root: Path, job: Job, model: Path, *, keys: str, part: int) -> None:
+    def __init__(self, root: Path, job: Job, model: Path, *, keys: str, part: int, flash: bool) -> None:
         os.environ["LLAMA_CPP_LIB_PATH"] = str(root / "build" / "bin")
         sys.path.insert(0, str(root / "binding"))
         import llama_cpp
@@ -33,13 +33,13 @@ class Library:
         asked.n_ctx = -(-max(job.context + 1, CHUNK) // 256) * 256
         asked.n_batch, asked.n_ubatch, asked.n_seq_max = CHUNK, part, SEQUENCES
         asked.n_threads = asked.n_threads_batch = job.threads
-        asked.kv_unified, asked.flash_attn_type = True, 1
+        asked.kv_unified, asked.flash_attn_type = True, int(flash)
         asked.type_k = asked.type_v = _KINDS[keys]
         self._context = llama_cpp.llama_init_from_model(self._model, asked)
         if not self._context:
             raise RuntimeError("libllama made no context")
         self._memory = llama_cpp.llama_get_memory(self._context)
-        self.sequences, self.settings = SEQUENCES, {"n_ubatch": part, "type_k": keys, "flash_attn": True}
+        self.sequences, self.settings = SEQUENCES, {"n_ubatch": part, "type_k": keys, "flash_attn": flash}
         self._vocabulary = llama_cpp.llama_vocab_n_tokens(llama_cpp.llama_model_get_vocab(self._model))
 
     def logprobs(self, sequences: list[list[int]]) -> list[Any]:

@@ -48,7 +48,7 @@ class Server:
             "-ub": tuned("part", PART),
             "-b": tuned("batch", BATCH),
             "-ctk": keys,
-            "-fa": os.environ.get("PEER_FLASH", "on"),
+            "-fa": "on" if tuned("flash", 1) else "off",
         }
         shape = ("-np", str(job.slots), "-c", str(job.slots * positions), "--kv-unified", "-t", threads, "-tb", threads)
         plain = ("--no-ui", "--no-slots", "--cache-ram", "0", "--ctx-checkpoints", "0", "--log-disable")
@@ -126,7 +126,9 @@ def prepare(job: Job) -> Ready:
         return Ready(version(), server.settings, lambda: server.generate(job.work))
     from llama_library import Library
 
-    library = Library(ROOT, job, model, keys=os.environ.get("PEER_KV", KEYS[job.precision]), part=tuned("part", PART))
+    keys = os.environ.get("PEER_KV", KEYS[job.precision])
+    flash = bool(tuned("flash", int(job.precision != "fp32")))  # the fused one computes in half precision, which sums show
+    library = Library(ROOT, job, model, keys=keys, part=tuned("part", PART), flash=flash)
     library.logprobs([[4, 5, 6, 7] * 8])
     return Ready(
         version(), library.settings | {"packed": tuned("packed", PACKED)}, lambda: in_order(len(job.work), scored(job, library))
