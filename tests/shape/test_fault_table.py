@@ -16,6 +16,6 @@ def test_every_fault_has_a_test_that_exists() -> None:
     for row in rows:
         files = re.findall(r"test_\w+\.py", row)
         text = "".join(TESTS[file] for file in files)
-        names = [name for name in re.findall(r"`(?:\w+\.py::)?(test_\w+)`", row)]
+        names = re.findall(r"`(?:\w+\.py::)?(test_\w+)`", row)
         assert files, row
         assert all(f"def {name}(" in text for name in names), row
