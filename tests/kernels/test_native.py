@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import itertools
 import math
+import subprocess
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -23,6 +25,7 @@ from kernels.plain import Plain
 from kernels.plan import Geometry, Span
 from tests.kernels.test_attention import GEOMETRIES, LENGTH, Case
 
+ROOT = Path(__file__).resolve().parents[2]
 Kind = tuple[Level, Precision]
 KINDS: list[Kind] = [("avx2", "fp32"), ("avx2", "bf16"), ("avx512", "fp32"), ("avx512", "bf16"), ("avx512_bf16", "bf16")]
 FLAGS = {"avx2": {"avx2", "fma"}, "avx512": {"avx512f", "avx512dq", "avx512bw", "avx512vl"}}
@@ -256,6 +259,27 @@ def test_calls_from_several_threads_at_once_change_no_bit(kind: Kind) -> None:
     with ThreadPoolExecutor(4) as pool:
         found = list(pool.map(lambda _: through_layer(kernels, geometry, 150, layer), range(12)))
     assert all(torch.equal(one, alone) for one in found)
+
+
+FORKING = """
+import os, torch
+from kernels import native
+from kernels.plan import Geometry
+torch.set_num_threads(1)
+kernels = native.Native(Geometry(2, 2, 16, 16), "avx2", 4)
+x, matrix = torch.randn(300, 200), native.packed(torch.randn(150, 200))
+whole = kernels.linear(x, matrix, 150)
+child = os.fork()
+if child == 0:
+    os._exit(0 if torch.equal(kernels.linear(x, matrix, 150), whole) else 1)
+print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), torch.equal(kernels.linear(x, matrix, 150), whole))
+"""
+
+
+def test_a_child_of_fork_has_threads_of_its_own() -> None:
+    native_set(("avx2", "fp32"))
+    run = subprocess.run([sys.executable, "-c", FORKING], cwd=ROOT, capture_output=True, text=True, check=True, timeout=120)
+    assert run.stdout.split() == ["0", "True"]
 
 
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind[1] == "bf16"], ids="-".join)
