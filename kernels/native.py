@@ -114,9 +114,9 @@ class NativeLayer:
     def __init__(self, kernels: Native, weights: LayerWeights) -> None:
         self._kernels, precision = kernels, kernels.precision
         library, (qkv, output, down) = kernels.library, (packed(w, precision) for w in (weights.qkv, weights.output, weights.down))
-        self._qkv, self._output, self._down = library.room(qkv), library.room(output), library.room(down)
-        self._gate_up = library.room(packed_pair(weights.gate_up, precision))
-        self._norms, self._eps = (weights.input_norm, weights.mlp_norm), weights.eps
+        matrices = [library.room(matrix) for matrix in (qkv, output, packed_pair(weights.gate_up, precision), down)]
+        self._held, self._eps = (*matrices, weights.input_norm, weights.mlp_norm), weights.eps
+        self._qkv, self._output, self._gate_up, self._down, *self._norms = (_pointer(tensor) for tensor in self._held)  # once
         self._attended, self._inner = weights.output.shape[1], weights.down.shape[1]
 
     def project(self, hidden: Tensor, places: Places, keys: Tensor, values: Tensor) -> Tensor:

@@ -21,7 +21,8 @@ template <class E, class F>
 void share_product(Member& member, const float* a, long a_row, int64_t rows, const Weight& weight, int unit, const Weight* then,
                    F finish) {
     const int64_t parts = (rows + BLOCK - 1) / BLOCK, units = weight.panels() / unit;
-    const int64_t even = units * parts / (4 * member.size()), each = std::clamp<int64_t>(even, std::max(1, 4 / unit), GROUP / unit);
+    const int64_t least = std::max(1, (rows > FEW ? PANELS : 2 * PANELS) / unit), even = units * parts / (16 * member.size());
+    const int64_t each = std::clamp<int64_t>(even / least * least, least, GROUP / unit);
     const int64_t groups = (units + each - 1) / each;
     static thread_local Buffer buffer;
     member.share(parts * groups, [&](int64_t task) {
