@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -11,15 +12,16 @@ from benchmarks.ours import Ours
 from benchmarks.peer import Precision, Work
 from engine import Score
 
-# nats by which the likelihood of a token that a peer drew may lie below that of ours, where the two first part
-NEAR_TIE: dict[Precision, float] = {"fp32": 0.01, "bf16": 0.25, "int8": 1.0}
+# nats by which the ids that a peer drew may be less likely than ours, on average over the places where the answers first part; ids of
+# another computation lie about 2 below, and bf16 on random weights has single places nearly 1 below
+NEAR_TIE: dict[Precision, float] = {"fp32": 0.01, "bf16": 0.25, "int8": 0.5}
 # nats per token by which summed log-likelihoods may differ
 PER_TOKEN: dict[Precision, float] = {"fp32": 1e-4, "bf16": 0.01, "int8": 0.05}
 _CHECKED = 16  # requests whose parting is looked into; every one is checked for its length
 
 
 def greedy(engine: Ours, work: Sequence[Work], precision: Precision) -> Complaint:
-    """The complaint about greedy ids: two precisions may part at a near-tie and nowhere else."""
+    """The complaint about greedy ids: two precisions may part at near-ties."""
 
     def complaint(_name: str, ours: Sequence[Any], theirs: Sequence[Any]) -> str:
         short = sum(len(ids) != piece.limit for ids, piece in zip(theirs, work, strict=True))
@@ -29,8 +31,8 @@ def greedy(engine: Ours, work: Sequence[Work], precision: Precision) -> Complain
         probes = [found for found in parted if found is not None][:_CHECKED]
         outcomes = engine.run([Score(tokens) for tokens, _ in probes])
         lost = [best - outcome.result.logprobs[-1] for outcome, (_, best) in zip(outcomes, probes, strict=True)]  # type: ignore[union-attr]
-        worst = largest(lost)
-        return f"an id {worst:.2f} nats less likely than the best" if not worst <= NEAR_TIE[precision] else ""
+        mean = statistics.fmean(lost) if lost else 0.0
+        return f"where its ids part from ours they are {mean:.2f} nats less likely" if not mean <= NEAR_TIE[precision] else ""
 
     return complaint
 

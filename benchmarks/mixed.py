@@ -128,7 +128,9 @@ def _ratios(result: Measured, found: Comparison, peers: Sequence[str], precision
     if result.name == "mixed":
         best_peer(result, found, peers, f"ratio_to_best_peer_{precision}")
     if peers:
-        result.notes.append(f"peers: ids may part from ours at near-ties of {agreement.NEAR_TIE[precision]} nats")
+        result.notes.append(
+            f"peers: where ids part from ours they may be {agreement.NEAR_TIE[precision]} nats less likely on average"
+        )
 
 
 def _floor(result: Measured, found: Comparison, work: Sequence[Work], config: EngineConfig, precision: Precision) -> None:

@@ -32,7 +32,7 @@ def test_another_id_is_wrong_unless_it_is_nearly_as_likely(
 ) -> None:
     theirs = [list(ids) for ids, _ in drawn]
     theirs[0][2] = next(other for other in range(16) if other != theirs[0][2])
-    assert "less likely than the best" in agreement.greedy(engine, WORK, "fp32")("peer", drawn, theirs)
+    assert "nats less likely" in agreement.greedy(engine, WORK, "fp32")("peer", drawn, theirs)
     monkeypatch.setitem(agreement.NEAR_TIE, "fp32", 100.0)
     assert agreement.greedy(engine, WORK, "fp32")("peer", drawn, theirs) == ""
 
