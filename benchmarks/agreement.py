@@ -12,8 +12,8 @@ from benchmarks.ours import Ours
 from benchmarks.peer import Precision, Work
 from engine import Score
 
-# nats by which the ids that a peer drew may be less likely than ours, on average over the places where the answers first part; ids of
-# another computation lie about 2 below, and bf16 on random weights has single places nearly 1 below
+# Nats, on average: by which a peer's ids may be less likely than ours where the answers first part, and by which log-probabilities may
+# differ one by one. Ids of another computation lie about 2 below; bf16 on random weights has single places nearly 1 below.
 NEAR_TIE: dict[Precision, float] = {"fp32": 0.01, "bf16": 0.25, "int8": 0.5}
 # nats per token by which summed log-likelihoods may differ
 PER_TOKEN: dict[Precision, float] = {"fp32": 1e-4, "bf16": 0.01, "int8": 0.05}

@@ -38,7 +38,7 @@ from typing import IO, Any, Literal
 
 ROOT = Path(__file__).resolve().parents[1]
 FOLDER = ROOT / ".run" / "benchmarks"
-START_SECONDS = 300.0  # conversion of a model, compilation and warm-up
+START_SECONDS = 600.0  # conversion of a model, compilation and warm-up
 
 Kind = Literal["generate", "score", "alternatives"]
 Precision = Literal["fp32", "bf16", "int8"]
