@@ -11,13 +11,15 @@ import torch
 
 from engine.batch import Batch, Row, RowOutput
 from engine.config import EngineConfig
-from engine.errors import RowFailed
+from engine.errors import EngineFailed, RowFailed
 from engine.model import Model, StepInputs
 from engine.reading import Reader
 from engine.shortage import go_on, halves, is_shortage, joined
 from kernels.plan import Span
 
 log = logging.getLogger(__name__)
+
+_BROKEN_AFTER = 4  # so many poisoned requests in succession are less likely than a broken kernel or damaged weights
 
 
 class Runner:
@@ -27,13 +29,14 @@ class Runner:
         self.model, self._config = model, config
         pools = [model.kernels.pools(config.blocks) for _ in range(model.layers)]
         self._keys, self._values = [keys for keys, _ in pools], [values for _, values in pools]
+        self._barren = 0  # rows that have failed since one succeeded
         self._reader = Reader(model, config.blocks, config.block_size)
         if config.poison_free_blocks:
             for pool in (*self._keys, *self._values):
                 pool.fill_(float("nan"))
 
     def run(self, batch: Batch) -> list[RowOutput]:
-        """Compute every row; an output per row, in order. A row that fails does so alone."""
+        """Compute every row; an output per row, in order. A row that fails does so alone; EngineFailed when all of them do."""
         if torch.get_num_threads() != self._config.threads:  # counted per thread, and what was proven was proven for this number
             torch.set_num_threads(self._config.threads)
         if self._config.poison_free_blocks and batch.released:
@@ -45,7 +48,16 @@ class Runner:
             for pool in (*self._keys, *self._values):
                 pool[targets] = pool[sources]
         with torch.inference_mode():
-            return self._isolated(batch.rows) if batch.rows else []
+            outputs = self._isolated(batch.rows) if batch.rows else []
+        self._doubt(outputs)
+        return outputs
+
+    def _doubt(self, outputs: list[RowOutput]) -> None:
+        """A request that fails is to blame for it; when one after the other fails and none succeeds, the engine is."""
+        for output in outputs:
+            self._barren = self._barren + 1 if output.error is not None else 0
+            if self._barren == _BROKEN_AFTER:
+                raise EngineFailed(f"{_BROKEN_AFTER} requests in succession failed and none succeeded, the last: {output.error}")
 
     def _isolated(self, rows: Sequence[Row], *, short: bool = False) -> list[RowOutput]:
         """Run rows together; when that raises, replay them in halves until the guilty row stands alone. Where memory ran out, a row

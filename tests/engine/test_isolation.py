@@ -21,7 +21,7 @@ from torch import Tensor
 from engine import reading
 from engine.batch import Batch, Extra, Row, RowOutput
 from engine.config import EngineConfig, Kernels
-from engine.errors import RowFailed
+from engine.errors import EngineFailed, RowFailed
 from engine.request import PRIVATE, REFERENCE, Branch, Embed, Generate, NextToken, Priority, Request, Sampling, Score
 from engine.runner import Runner
 from engine.shortage import halves, is_shortage
@@ -116,6 +116,20 @@ def test_several_poisoned_rows_fail_each_by_itself(broken: Broken) -> None:
     requests = [Score((1, 3, token, 4) * 5) for token in (3, BAD, 4, BAD, 5)]
     outcomes = drive(CONFIG, broken.runner.run, [Arrival(place, request) for place, request in enumerate(requests)])
     assert [outcomes[place].state for place in range(5)] == ["finished", "failed", "finished", "failed", "finished"]
+
+
+@pytest.mark.parametrize("together", [True, False])
+def test_when_everybody_fails_it_is_the_engine_and_nobody_is_told_that_his_request_is_at_fault(
+    broken: Broken, together: bool
+) -> None:
+    """A broken kernel must not turn every order of a night into a permanent failure."""
+    broken.fault = lambda rows: OSError("the library is gone")
+    rows = batch([(1, 3, 4, 5)] * 6).rows
+    steps = [Batch(rows)] if together else [Batch([row]) for row in rows]
+    with pytest.raises(EngineFailed, match=r"4 requests in succession.*library is gone") as failed:
+        for step in steps:
+            broken.runner.run(step)
+    assert not failed.value.permanent
 
 
 def test_results_do_not_depend_on_company_that_fails(broken: Broken) -> None:
