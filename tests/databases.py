@@ -31,9 +31,9 @@ class Databases:
 
     services: Services
 
-    def clone(self, name: str) -> None:
+    def clone(self, name: str, *, template: str = TEMPLATE_DATABASE) -> None:
         with self._superuser() as connection:
-            roles.create_database(connection, name, template=TEMPLATE_DATABASE)
+            roles.create_database(connection, name, template=template)
         with psycopg.connect(self.services.postgres.url(name), autocommit=True) as connection:
             roles.grant_on_database(connection)
 
@@ -64,6 +64,16 @@ class Databases:
 
     def urls(self, name: str) -> dict[str, str]:
         return {"DATABASE_URL": self.services.app_url(name), "DATABASE_OWNER_URL": self.services.owner_url(name)}
+
+    @staticmethod
+    def point_django_to(name: str) -> str:
+        """Every connection that Django opens from now on leads to this database. Returns the name of the one before."""
+        _disconnect()
+        before: str = connections.settings["default"]["NAME"]
+        for settings in connections.settings.values():
+            # changed in place: the connections of every thread share this dictionary
+            settings["NAME"] = name
+        return before
 
     def _superuser(self) -> psycopg.Connection:
         return psycopg.connect(self.services.postgres.url(), autocommit=True)
@@ -99,11 +109,11 @@ def clone_db(
     for variable, url in databases.urls(name).items():
         monkeypatch.setenv(variable, url)
     with django_db_blocker.unblock():
-        before = _point_django_to(name)
+        before = databases.point_django_to(name)
         try:
             yield os.environ["DATABASE_URL"]
         finally:
-            _point_django_to(before)
+            databases.point_django_to(before)
             databases.drop(name)
 
 
@@ -113,15 +123,6 @@ def valkey_url(services: Services) -> str:
     with redis.Redis.from_url(services.valkey.url) as client:
         client.flushall()
     return services.valkey.url
-
-
-def _point_django_to(name: str) -> str:
-    _disconnect()
-    before: str = connections.settings["default"]["NAME"]
-    for settings in connections.settings.values():
-        # changed in place: the connections of every thread share this dictionary
-        settings["NAME"] = name
-    return before
 
 
 def _disconnect() -> None:

@@ -7,14 +7,17 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
+from threading import Event
 from typing import Any, TypeVar
 
 from django.db import connections
 from playwright.sync_api import Browser, BrowserContext, Page
 
+from orders import checking
+from orders.models import Intake
 from tests.engine_queue.workers import Crowd
 from tests.services import ROOT
 
@@ -27,22 +30,23 @@ WIDE, NARROW = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
 
 
 class Served:
-    """One platform on a database of the test's own."""
+    """One web process for all tests, on a database that is new for each; and the workers of one test."""
 
-    def __init__(self, workers: Crowd) -> None:
-        self.workers = workers
+    def __init__(self, crowd: Crowd) -> None:
+        self.crowd = self.workers = crowd
         self.port = _free_port()
         self.url = f"http://127.0.0.1:{self.port}"
         self.web: subprocess.Popen[bytes] | None = None
 
     def start_web(self) -> None:
-        """uvicorn, as in production; waits until it answers."""
-        log = (self.workers.folder / "web.log").open("ab")
-        command = [sys.executable, "-m", "uvicorn", "config.asgi:application", "--port", str(self.port), "--log-level", "warning"]
-        with log:
-            self.web = subprocess.Popen(command, cwd=ROOT, env=os.environ, stdout=log, stderr=log)
-        self.workers.running.append(self.web)
-        self.workers.until(self._answers, 60, "the web process")
+        """uvicorn, as in production, unless it runs; waits until it answers."""
+        if self.web is None or self.web.poll() is not None:
+            log = (self.crowd.folder / "web.log").open("ab")
+            command = ["-m", "uvicorn", "config.asgi:application", "--port", str(self.port), "--log-level", "warning"]
+            with log:
+                self.web = subprocess.Popen([sys.executable, *command], cwd=ROOT, env=os.environ, stdout=log, stderr=log)
+            self.crowd.running.append(self.web)
+        self.crowd.until(self._answers, 60, "the web process")
 
     def stop_web(self) -> None:
         assert self.web is not None
@@ -98,6 +102,28 @@ def elsewhere(read: Callable[[], T]) -> T:
 
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(then_close).result()
+
+
+@contextmanager
+def uploads_checked() -> Iterator[None]:
+    """A thread in place of the platform worker, which takes seconds to start: the whole path is walked with the real one."""
+    over = Event()
+
+    def work() -> None:
+        try:
+            while not over.wait(0.05):
+                for pk in Intake.objects.filter(state="waiting").values_list("pk", flat=True):
+                    checking.check_intake(pk)
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(1) as pool:
+        working = pool.submit(work)
+        try:
+            yield
+        finally:
+            over.set()
+            working.result()
 
 
 def until(condition: Callable[[], object], page: Page, seconds: float = 30) -> None:

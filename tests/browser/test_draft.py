@@ -14,8 +14,7 @@ KEPT = "sessionStorage.getItem('helicase.draft')"
 
 
 @pytest.fixture
-def page(person, served):
-    served.workers.start("platform_worker", "--name", "platform-1", "--concurrency", "1")
+def page(person, checked):
     return person("requester").page
 
 

@@ -55,8 +55,7 @@ def test_axe_finds_nothing_serious_on_any_page(person, scheme):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing_serious_while_an_order_is_written(person, served, scheme):
-    served.workers.start("platform_worker", "--name", "platform-1", "--concurrency", "1")
+def test_axe_finds_nothing_serious_while_an_order_is_written(person, checked, scheme):
     page = person("analyst", color_scheme=scheme).page
     form.choose_test(page)
     form.check(page, form.WRONG_REF.read_text())
@@ -76,6 +75,7 @@ def test_axe_finds_nothing_serious_before_anybody_is_logged_in(browser, served):
     page.click("main button")
     page.wait_for_selector("#error-summary")
     assert serious(page) == []
+    page.close()
 
 
 def test_axe_finds_nothing_serious_in_the_help(person):

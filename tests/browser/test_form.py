@@ -12,8 +12,7 @@ pytestmark = pytest.mark.browser
 
 
 @pytest.fixture
-def page(person, served):
-    served.workers.start("platform_worker", "--name", "platform-1", "--concurrency", "1")
+def page(person, checked):
     return person("requester").page
 
 
