@@ -18,8 +18,8 @@ help: ## list these verbs
 up: runtime ## set up and start everything on this machine, with demo people and a demo order (DEMO=0: without)
 	@exec $(PYTHON) -m supervisor up
 
-test: browser ## set up and run every test; ARGS="-k name" goes to pytest
-	@exec $(PYTHON) -m pytest $(ARGS)
+test: browser ## set up and run every test, in two processes; ARGS="-k name" goes to pytest
+	@exec $(PYTHON) -m pytest -n 2 $(ARGS)
 
 # mypy's Django plugin loads the settings, which want an environment; nothing is connected to
 lint: export SECRET_KEY := read-by-the-type-checker-only-and-never-used

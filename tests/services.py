@@ -1,5 +1,7 @@
 """Pytest plugin, named by `-p`: gives the session an embedded Postgres and Valkey, and Django the environment that leads to them.
 
+With `pytest -n` every worker is a session of its own, with its own folder, ports and servers.
+
 A `conftest.py` comes too late: pytest-django reads the settings before any is loaded. The environment is set at once, with ports
 that are held from then on; the servers start when the first test asks for them, so a run of pure tests pays nothing.
 """
@@ -75,6 +77,7 @@ class Services:
             "DATA_DIR": str(self.folder / "files"),
             "MODELS_DIR": str(ROOT / "models"),
             "LOG_LEVEL": "WARNING",
+            "OMP_WAIT_POLICY": "PASSIVE",  # before torch: compute threads that spin take the core of the other worker's tests
             "PYTHONPATH": f"{ROOT / 'platform'}{os.pathsep}{ROOT}",
         }
 
@@ -95,6 +98,8 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Iterator[None]
 def pytest_configure(config: pytest.Config) -> None:
     # registered late: of two plugins with a fixture of one name, pytest takes the later, and ours must win over pytest-django's
     config.pluginmanager.import_plugin("tests.databases")
+    if config.pluginmanager.hasplugin("xdist"):
+        config.pluginmanager.import_plugin("tests.sharing")
 
 
 @pytest.fixture(scope="session")
@@ -107,10 +112,11 @@ def services(pytestconfig: pytest.Config) -> Services:
 
 def _new_services() -> Services:
     _sweep_killed_sessions()
-    folder = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX))
-    folder.chmod(0o755)  # the database's user walks through it
-    held = (folder / "held").open("w")
+    hidden = Path(tempfile.mkdtemp(prefix=f".{FOLDER_PREFIX}"))
+    hidden.chmod(0o755)  # the database's user walks through it
+    held = (hidden / "held").open("w")
     fcntl.flock(held, fcntl.LOCK_EX)
+    folder = hidden.rename(hidden.with_name(hidden.name[1:]))  # only now can a session that starts beside this one sweep it
     (folder / "files").mkdir()
     secrets = new_secrets()
     ports = Reservation(), Reservation()
