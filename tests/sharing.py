@@ -32,6 +32,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         items.sort(key=lambda item: not item.nodeid.startswith(PLATFORMS))
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """Bytes are numbered: a compressed file holds the second in which it was made, and two workers may collect in two seconds."""
+    return argname if isinstance(val, bytes) else None
+
+
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Shared:
     """In place of xdist's own."""
     config.option.loadscopereorder = False  # by the number of tests says nothing of how long they take

@@ -1,5 +1,6 @@
 """Two workers share the tests; everything that starts platforms is in one row on one of them."""
 
+import gzip
 import re
 
 import pytest
@@ -25,3 +26,8 @@ def test_every_file_that_starts_processes_lies_where_only_one_worker_takes_them(
 )  # fmt: skip
 def test_a_file_is_one_unit_of_work_and_all_platforms_another(test: str, unit: str) -> None:
     assert Shared.unit(test) == unit
+
+
+@pytest.mark.parametrize("packed", [gzip.compress(b"a"), gzip.compress(b"b")])
+def test_bytes_do_not_name_a_test(packed: bytes, request: pytest.FixtureRequest) -> None:
+    assert request.node.name in ("test_bytes_do_not_name_a_test[packed0]", "test_bytes_do_not_name_a_test[packed1]")
