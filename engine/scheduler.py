@@ -24,7 +24,7 @@ from engine.refusals import refuse_unservable
 from engine.request import Outcome, Priority, Request, State
 from engine.sequence import Sequence, sequence_of
 from engine.slots import Slots
-from engine.trunks import Trunk, Trunks, promote
+from engine.trunks import Trunk, Trunks, reclass
 from engine.waiting import Waiting
 
 
@@ -64,7 +64,6 @@ class Scheduler(Observed):
             self._by_handle[trunk.handle] = trunk
             self._waiting.append(trunk)
         else:
-            promote(trunk, self._waiting, self._slots)
             self._branch_off(trunk)
 
     def cancel(self, handle: int) -> bool:
@@ -74,6 +73,14 @@ class Scheduler(Observed):
             return False
         self._withdraw(sequence)
         return True
+
+    def forget(self) -> None:
+        """Let no later request find what was computed until now; what is on its way ends with what it has."""
+        self.cache.clear()
+        self.trunks.close()
+        for sequence in self._by_handle.values():
+            if sequence.running or sequence.computed or sequence.logprobs:
+                sequence.shareable = 0
 
     def schedule(self, now: float) -> Batch:
         """Admit what fits and cut the next chunk of each running sequence within the token budget."""
@@ -182,6 +189,7 @@ class Scheduler(Observed):
                 self._finish(waiter)
             else:
                 self._waiting.append(waiter)
+        reclass(trunk, self._waiting, self._slots)
 
     def _fail(self, sequence: Sequence, error: EngineError) -> None:
         """A trunk that fails takes nobody along who might do without it."""
@@ -219,9 +227,11 @@ class Scheduler(Observed):
             self.trunks.end(sequence)
             return
         self._settled.append(self._outcome(sequence, state, error))
-        deserted = self.trunks.leave(sequence)
-        if deserted is not None:
-            self._withdraw(deserted)
+        trunk = self.trunks.leave(sequence)
+        if trunk is not None and trunk.waiters:
+            reclass(trunk, self._waiting, self._slots)
+        elif trunk is not None:
+            self._withdraw(trunk)
 
     def _outcome(self, sequence: Sequence, state: State, error: EngineError | None = None) -> Outcome:
         return sequence.outcome(state, error, self.clock(), self.limits)

@@ -86,6 +86,7 @@ class Sequence:
     beside: int = 0  # blocks to be put aside when it starts
     copy_from: int | None = None  # held until the first step has copied it to the first own block
     place: MutableMapping[int, Sequence] | None = None  # the queue or group that holds it
+    trunk: Sequence | None = None  # the trunk at which it waits
     running: bool = False  # holds a slot
     started_at: float | None = None  # when it first did
     steps: int = 0

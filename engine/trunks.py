@@ -17,7 +17,7 @@ from typing import cast
 from engine.batch import Extra, Row, RowOutput
 from engine.config import EngineConfig
 from engine.ledger import Ledger
-from engine.request import PRIVATE, Score, Sharing
+from engine.request import PRIVATE, Priority, Score, Sharing
 from engine.sequence import Reserve, Scoring, Sequence, branch_of, reach
 from engine.slots import Slots
 from engine.waiting import Waiting
@@ -30,6 +30,8 @@ class Trunk(Scoring):
     """The window of its waiters. Its handle is negative and it has no outcome of its own."""
 
     waiters: dict[int, Sequence] = field(default_factory=dict)
+    classes: list[int] = field(default_factory=lambda: [0] * len(Priority))  # waiters of each
+    whole: int = 0  # waiters for all of the window
     branches: list[tuple[int, int]] = field(default_factory=list)  # (at, handle), ascending; some may have left
     foretold: dict[int, float] = field(default_factory=dict)  # log P of a branch's first own token, by handle
     _asked: list[int] = field(default_factory=list)
@@ -39,9 +41,29 @@ class Trunk(Scoring):
         low, high = (bisect.bisect_left(self.branches, (at, -1)) for at in (first, last))
         return (self.waiters[handle] for _, handle in self.branches[low:high] if handle in self.waiters)
 
+    def welcome(self, waiter: Sequence) -> None:
+        """One more waits."""
+        branch = branch_of(waiter)
+        self.waiters[waiter.handle] = waiter
+        waiter.place, waiter.trunk = self.waiters, self
+        self.classes[waiter.priority] += 1
+        self.whole += branch is None
+        if branch is not None:
+            bisect.insort(self.branches, (branch.at, waiter.handle))
+        self.target = max(self.target, reach(waiter))
+
+    def part(self, waiter: Sequence) -> None:
+        """One waits no more."""
+        del self.waiters[waiter.handle]
+        waiter.place = waiter.trunk = None
+        self.classes[waiter.priority] -= 1
+        self.whole -= branch_of(waiter) is None
+
     def aim(self) -> None:
         """Compute as far as the waiters need, and no further."""
-        self.target = max((reach(waiter) for waiter in self.waiters.values()), default=0)
+        while self.branches and self.branches[-1][1] not in self.waiters:
+            self.branches.pop()
+        self.target = self.need if self.whole else self.branches[-1][0] if self.branches else 0
 
     def _ask(self, row: Row, end: int) -> None:
         """As any score, and after the last common token of a branch the log-probability of its first own one."""
@@ -59,10 +81,10 @@ class Trunk(Scoring):
         self._asked = []
 
 
-def promote(trunk: Trunk, waiting: Waiting, slots: Slots) -> None:
-    """A trunk has the class of its most urgent waiter, whether it waits itself or runs."""
-    priority = min(waiter.priority for waiter in trunk.waiters.values())
-    if priority < trunk.priority:
+def reclass(trunk: Trunk, waiting: Waiting, slots: Slots) -> None:
+    """A trunk has the class of its most urgent waiter, whether it waits itself or runs, and not for longer than that one waits."""
+    priority = next((priority for priority in Priority if trunk.classes[priority]), trunk.priority)
+    if priority != trunk.priority:
         waiting.take(trunk)
         trunk.priority = priority
         if trunk.running:
@@ -89,10 +111,7 @@ class Trunks:
 
     def waited_for(self, sequence: Sequence) -> Trunk | None:
         """The trunk at which a sequence waits."""
-        if sequence.running or sequence.sharing == PRIVATE:  # to look up a window costs as much as it is long
-            return None
-        trunk = self.of(sequence)
-        return trunk if trunk is not None and sequence.place is trunk.waiters else None
+        return cast("Trunk | None", sequence.trunk)
 
     def join(self, sequence: Sequence) -> Trunk | None:
         """Wait at the trunk of its window, which is made when there is none; None when it has to be computed by itself."""
@@ -108,21 +127,22 @@ class Trunks:
                           list(request.tokens), target=0, need=len(request.tokens) - 1)  # fmt: skip
             trunk.sharing, trunk.shareable = request.sharing, trunk.need
             self._trunks[request.sharing, request.tokens] = trunk
-        elif trunk.reserve is not None and not self._ledger.put_aside(trunk.reserve, own):
+        elif trunk.running and not self._put_aside(trunk, own):
             return None
         trunk.beside = max(trunk.beside, own)
-        trunk.waiters[sequence.handle] = sequence
-        sequence.place = trunk.waiters
-        if request.branch is not None:
-            bisect.insort(trunk.branches, (request.branch.at, sequence.handle))
-        trunk.target = max(trunk.target, reach(sequence))
+        trunk.welcome(sequence)
         return trunk
 
     def put_aside(self, trunk: Trunk) -> None:
         """A trunk starts: one of its branches shall always find room."""
-        if trunk.reserve is None and trunk.beside:
-            trunk.reserve = Reserve(0, members=1)
-            self._ledger.put_aside(trunk.reserve, trunk.beside)
+        self._put_aside(trunk, trunk.beside)
+
+    def _put_aside(self, trunk: Trunk, size: int) -> bool:
+        reserve = trunk.reserve or Reserve(0, members=1)
+        kept = self._ledger.put_aside(reserve, size)
+        if kept and size:
+            trunk.reserve = reserve
+        return kept
 
     def ripe(self, trunk: Trunk) -> list[Sequence]:
         """Take out the waiters for whom the trunk has come far enough; branches hold what is common and are ready to run on."""
@@ -130,37 +150,39 @@ class Trunks:
         for waiter in forked:
             self._fork(trunk, waiter)
         del trunk.branches[: bisect.bisect_left(trunk.branches, (trunk.computed + 1, -1))]
-        whole = [waiter for waiter in trunk.waiters.values() if branch_of(waiter) is None] if trunk.computed >= trunk.need else []
+        ended = trunk.whole and trunk.computed >= trunk.need
+        whole = [waiter for waiter in trunk.waiters.values() if branch_of(waiter) is None] if ended else []
         for place, waiter in enumerate(whole):
             waiter.logprobs, waiter.computed, waiter.started_at = trunk.logprobs, trunk.need, trunk.started_at
             waiter.steps, waiter.reused = trunk.steps, trunk.need if place else trunk.reused
         for waiter in forked + whole:
-            del trunk.waiters[waiter.handle]
-            waiter.place = None
+            trunk.part(waiter)
         return forked + whole
 
     def leave(self, waiter: Sequence) -> Trunk | None:
-        """One that has ended leaves the trunk at which it waited; the trunk, if nobody is left."""
+        """One that has ended leaves the trunk at which it waited, which is returned."""
         trunk = self.waited_for(waiter)
-        if trunk is None:
-            return None
-        del trunk.waiters[waiter.handle]
-        waiter.place = None
-        trunk.aim()
-        return None if trunk.waiters else trunk
+        if trunk is not None:
+            trunk.part(waiter)
+            trunk.aim()
+        return trunk
 
     def desert(self, trunk: Trunk) -> list[Sequence]:
         """Branches of a trunk that failed, to be computed by themselves: the fault may lie beyond what they need."""
         alone = [waiter for waiter in trunk.waiters.values() if branch_of(waiter) is not None]
         for waiter in alone:
-            del trunk.waiters[waiter.handle]
-            waiter.place = None
+            trunk.part(waiter)
         return alone
 
     def end(self, trunk: Trunk) -> None:
         """It serves nobody any more."""
         request = cast(Score, trunk.request)
-        self._trunks.pop((request.sharing, request.tokens), None)
+        if self._trunks.get((request.sharing, request.tokens)) is trunk:  # while it ended another may have begun
+            del self._trunks[request.sharing, request.tokens]
+
+    def close(self) -> None:
+        """Whoever comes from now on needs another trunk; those on their way go on for who waits at them."""
+        self._trunks.clear()
 
     def _own(self, sequence: Sequence) -> int:
         """Blocks that a branch needs beside those of the trunk."""
@@ -183,6 +205,6 @@ class Trunks:
             waiter.copy_from = trunk.blocks[whole]
             self._ledger.pool.share([waiter.copy_from])
         waiter.slides, waiter.shareable, waiter.reused = False, 0, waiter.computed
-        waiter.reserve = trunk.reserve
-        if waiter.reserve is not None:
+        if waiter.computed and trunk.reserve is not None:  # who holds nothing waits like others, and must keep nothing from them
+            waiter.reserve = trunk.reserve
             waiter.reserve.members += 1

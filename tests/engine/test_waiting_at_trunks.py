@@ -1,0 +1,132 @@
+"""Who waits at a trunk, how long, and what that costs the others: nobody waits for ever, nobody behind a lower class, and coming
+and going costs the same however many there are.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+
+from engine.config import EngineConfig
+from engine.request import REFERENCE, Branch, Outcome, Priority, Score
+from engine.scheduler import Scheduler
+from engine.trunks import Trunk
+from tests.engine.driving import echo, scheduler
+
+CONFIG = EngineConfig(slots=4, token_budget=32, chunk=8, grid=4, blocks=20, block_size=8)
+WINDOW = tuple(place % 11 for place in range(64))
+OTHER = tuple(place * 3 % 11 for place in range(64))
+
+
+def alternate(at: int, length: int = 3, tokens: tuple[int, ...] = WINDOW) -> Score:
+    return Score(tokens, REFERENCE, Branch(at, ((tokens[at] + 1) % 11,) * length))
+
+
+def run(policy: Scheduler, steps: int = 400) -> dict[int, Outcome]:
+    """So many steps, or to the end; outcomes in the order in which they came."""
+    found = {}
+    while policy.has_work and steps:
+        batch = policy.schedule(0.0)
+        found |= {outcome.handle: outcome for outcome in policy.postprocess(batch, echo(batch))}
+        policy.pool.check(policy.tables())
+        assert policy.ledger.check()
+        steps -= 1
+    return found
+
+
+def add(policy: Scheduler, handle: int, request: Score, priority: Priority = Priority.ROUTINE) -> None:
+    policy.add(handle, request, priority, 0.0)
+
+
+@pytest.mark.parametrize("priority", [Priority.STAT, Priority.ASAP])
+def test_an_alternate_that_holds_nothing_keeps_no_blocks_from_others(priority: Priority) -> None:
+    """A late branch at the very beginning takes nothing from its trunk; what was put aside for those that do is not for it."""
+    policy = scheduler(dataclasses.replace(CONFIG, slots=1))
+    add(policy, 0, Score(WINDOW, REFERENCE))
+    add(policy, 1, alternate(60))
+    run(policy, 3)
+    add(policy, 2, alternate(1, 63))
+    add(policy, 3, Score((3,) * 158), priority)  # needs every block
+    assert {handle: outcome.state for handle, outcome in run(policy).items()} == dict.fromkeys(range(4), "finished")
+
+
+def test_late_alternates_of_windows_that_ran_alone_find_room_too() -> None:
+    """Two windows fill the pool when an alternate of each comes; both would hold their window's blocks and wait for the other's."""
+    policy = scheduler(dataclasses.replace(CONFIG, blocks=16, slots=2))
+    add(policy, 0, Score(WINDOW, REFERENCE))
+    add(policy, 1, Score(OTHER, REFERENCE))
+    run(policy, 2)
+    add(policy, 2, alternate(60, 30))
+    add(policy, 3, alternate(60, 30, OTHER))
+    assert {handle: outcome.state for handle, outcome in run(policy).items()} == dict.fromkeys(range(4), "finished")
+
+
+def test_a_deserted_trunk_takes_no_newer_one_along() -> None:
+    """One that comes while a deserted trunk still computes has a trunk of its own, which it can leave."""
+    policy = scheduler(CONFIG)
+    add(policy, 0, Score(WINDOW, REFERENCE))
+    batch = policy.schedule(0.0)
+    policy.cancel(0)
+    add(policy, 1, Score(WINDOW, REFERENCE))
+    policy.postprocess(batch, echo(batch))
+    assert policy.cancel(1)
+    assert [outcome.state for outcome in run(policy).values()] == ["cancelled"]
+    assert (list(policy.trunks), policy.pool.used) == ([], 0)
+
+
+def test_a_stat_alternate_does_not_wait_for_the_routine_rest_of_its_trunk() -> None:
+    """The only slot is the trunk's, which is routine again as soon as the STAT alternate has left it."""
+    policy = scheduler(dataclasses.replace(CONFIG, slots=1, blocks=200))
+    window = tuple(place % 11 for place in range(500))
+    add(policy, 0, Score(window, REFERENCE))
+    run(policy, 2)
+    add(policy, 1, alternate(40, 9, window), Priority.STAT)
+    assert run(policy, 5).keys() == {1}
+    assert list(run(policy)[0].result.logprobs) == [-float(token) for token in window[1:]]
+
+
+@pytest.mark.parametrize("left", ["cancelled", "on its own"])
+def test_a_trunk_is_not_more_urgent_than_who_still_waits(left: str) -> None:
+    policy = scheduler(CONFIG)
+    add(policy, 0, Score(WINDOW, REFERENCE), Priority.URGENT)
+    add(policy, 1, alternate(40), Priority.STAT)
+    (trunk,) = policy.trunks
+    assert trunk.priority is Priority.STAT
+    if left == "cancelled":
+        policy.cancel(1)
+    else:
+        run(policy, 40 // 8)
+    assert trunk.priority is Priority.URGENT
+    run(policy)
+
+
+def test_a_list_of_tokens_harms_nobody_else() -> None:
+    """A caller's mistake is met before anything is shared; taking the request back must not fail as well."""
+    policy = scheduler(CONFIG)
+    with pytest.raises(TypeError):
+        add(policy, 0, Score(list(WINDOW), REFERENCE))
+    assert policy.cancel(0)
+    add(policy, 1, Score(WINDOW, REFERENCE))
+    assert run(policy)[1].state == "finished"
+
+
+def test_coming_to_a_trunk_and_leaving_it_looks_at_no_other_waiter(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With thousands at one trunk, each that looked at all the others would stop everybody for seconds."""
+    policy = scheduler(CONFIG)
+    for handle in range(200):
+        add(policy, handle, alternate(1 + handle % 63))
+
+    class Unlooked(dict):
+        def __iter__(self) -> None:
+            raise AssertionError("every waiter is looked at")
+
+        values = items = keys = __iter__
+
+    (trunk,) = policy.trunks
+    assert isinstance(trunk, Trunk)
+    trunk.waiters = Unlooked(trunk.waiters)
+    add(policy, 200, alternate(63), Priority.STAT)
+    assert policy.progress(7) == (0, 3 + 7)
+    assert all(policy.cancel(handle) for handle in range(100))
+    assert (trunk.target, trunk.priority) == (63, Priority.STAT)
