@@ -77,7 +77,7 @@ class Engine:
 
     def forget_cached(self) -> None:
         """Let no later request find what was computed until now: after a quarantine or a rollback nothing of it may be served."""
-        self.scheduler.cache.clear()
+        self.scheduler.forget()
 
     def check(self) -> None:
         """Raise BlockAccounting unless blocks and references agree and every promise of blocks can be kept."""

@@ -107,7 +107,7 @@ class PrefixCache:
     def leave_own(self, sequence: Sequence) -> None:
         """A sequence gives way: what it has computed can be found again by itself alone, as long as nobody takes the blocks."""
         if sequence.resumable and not sequence.slides:
-            sequence.own = secrets.token_bytes(_KEY_BYTES)
+            sequence.own = sequence.own or secrets.token_bytes(_KEY_BYTES)
             sequence.key, sequence.registered, sequence.shareable = sequence.own, 0, sequence.need
             self.register(sequence)
 

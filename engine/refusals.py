@@ -24,9 +24,12 @@ def refuse_unservable(sequence: Sequence, limits: Limits, ledger: Ledger) -> Non
         _refuse_ids("wanted ids", request.wanted, limits)
     if not sequence.tokens:
         raise InvalidRequest("a request needs at least one token")
-    _refuse_ids("token ids", sequence.tokens, limits)
+    if not isinstance(request, Score):
+        _refuse_ids("token ids", sequence.tokens, limits)
     if sequence.sharing.kind not in ("private", "reference", "laboratory"):
         raise InvalidRequest(f"sharing is private, reference or laboratory, not {sequence.sharing.kind!r}")
+    if (sequence.sharing.kind == "laboratory") is not bool(sequence.sharing.salt):
+        raise InvalidRequest("what laboratories share stands under a salt each, and nothing else does")
     if sequence.need > limits.context:
         raise ContextTooLong(positions=sequence.need, context=limits.context)
     if ledger.most(sequence.need) > ledger.pool.total:
@@ -34,13 +37,14 @@ def refuse_unservable(sequence: Sequence, limits: Limits, ledger: Ledger) -> Non
 
 
 def _refuse_score(request: Score, limits: Limits) -> None:
-    if len(request.scored) < 2:
-        raise InvalidRequest("a score needs at least two tokens")
     branch = request.branch
+    if len(request.tokens) < 2 and branch is None:
+        raise InvalidRequest("a score needs at least two tokens")
     if branch is not None and not (1 <= branch.at < len(request.tokens) and branch.tokens):
         raise InvalidRequest(f"a branch begins inside its window and brings tokens, not at {branch.at} of {len(request.tokens)}")
+    _refuse_ids("token ids", request.tokens, limits)
     if branch is not None:
-        _refuse_ids("token ids of the window", request.tokens, limits)
+        _refuse_ids("token ids of the branch", branch.tokens, limits)
     if request.alternatives:
         _refuse_ids("alternatives", request.alternatives, limits)
         if branch is not None:
@@ -50,8 +54,8 @@ def _refuse_score(request: Score, limits: Limits) -> None:
 
 
 def _refuse_generation(request: Generate) -> None:
-    if request.limit < 1:
-        raise InvalidRequest(f"limit must be at least 1, not {request.limit}")
+    if not isinstance(request.limit, int) or request.limit < 1:
+        raise InvalidRequest(f"limit must be at least 1 and whole, not {request.limit}")
     sampling: Sampling = request.sampling
     if sampling.temperature != 0 and not COLDEST <= sampling.temperature < math.inf:  # also refuses NaN
         raise InvalidRequest(f"temperature must be 0 or a finite number from {COLDEST} on, not {sampling.temperature}")
@@ -62,5 +66,6 @@ def _refuse_generation(request: Generate) -> None:
 def _refuse_ids(what: str, ids: tuple[int, ...] | list[int], limits: Limits) -> None:
     if not ids:
         return
-    if not all(isinstance(token, int) for token in ids) or min(ids) < 0 or max(ids) >= limits.vocabulary:
+    whole = all(issubclass(kind, int) for kind in set(map(type, ids)))
+    if not whole or not 0 <= min(different := set(ids)) <= max(different) < limits.vocabulary:
         raise InvalidRequest(f"{what} must be between 0 and {limits.vocabulary - 1}")
