@@ -119,14 +119,15 @@ class Reader:
     def _output(self, row: Row, place: int, first: int, entries: _Entries, values: npt.NDArray[np.float32],
                 finite: npt.NDArray[np.bool_], normed: Tensor) -> RowOutput:  # fmt: skip
         start, end = entries.starts[place], entries.starts[place + 1]
-        if not finite[start:end].all():
+        states = normed[first : first + max(0, row.commit - row.start)]
+        if not finite[start:end].all() or not _sound(row, states):
             return RowOutput(error=NonFinite())
         if row.extra is None:
             token = entries.ids[start] if row.draw is not None else None
             return RowOutput(_floats(values[start:end]), token)
         lead, forks, targets = len(row.extra.lead), len(row.extra.forks), len(row.targets)
         parts = np.split(values[start:end], np.cumsum([lead, targets, forks]))
-        pooled = None if row.extra.pooled is None else _pooled(row, row.extra, normed[first : first + row.commit - row.start])
+        pooled = None if row.extra.pooled is None else _pooled(row.extra, states)
         extra = ExtraOutput(_floats(parts[0]), _floats(parts[2]), _floats(parts[3]), pooled)
         return RowOutput(_floats(parts[1]), extra=extra)
 
@@ -135,7 +136,13 @@ def _floats(values: npt.NDArray[np.float32]) -> array[float]:
     return array("f", values.tobytes())
 
 
-def _pooled(row: Row, extra: Extra, normed: Tensor) -> array[float]:
+def _sound(row: Row, states: Tensor) -> bool:
+    """Whether the lines are finite from which nothing is read: others may take up their keys and values."""
+    read = len(row.targets) + (row.draw is not None)
+    return read >= len(states) or bool(torch.isfinite(states).all())
+
+
+def _pooled(extra: Extra, normed: Tensor) -> array[float]:
     """Sums in float64, one position after the other, so that no chunk boundary can be seen in them."""
     states = normed.numpy().astype(np.float64)
     if extra.last_only:
