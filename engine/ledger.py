@@ -49,11 +49,6 @@ class Ledger:
         on_reserve = reserve is not None and reserve.idle and wanted <= reserve.size and sequence.computed > 0
         return wanted + sequence.beside <= self.spare or on_reserve
 
-    def gain(self, sequence: Sequence) -> int:
-        """Blocks to spare, at least, when it would leave now."""
-        own = sum(self.pool.references(block) == 1 for block in sequence.blocks)
-        return own + sequence.promise - sequence.reserved
-
     def open(self, sequence: Sequence) -> None:
         """Promise what it needs; `fits` was true. A branch uses the reserve only where it must."""
         wanted, reserve = self.wanted(sequence), sequence.reserve

@@ -2,16 +2,49 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections import Counter
+from collections.abc import Iterable
 
+from engine.blocks import BlockPool
 from engine.request import Priority
 from engine.sequence import Sequence
 
 
-def victims(candidates: Iterable[Sequence], *, slots: int, blocks: int, gain: Callable[[Sequence], int]) -> list[Sequence]:
+class Leaving:
+    """Blocks to spare when several sequences leave together: what they share comes free with the last of them."""
+
+    def __init__(self, pool: BlockPool) -> None:
+        self._pool = pool
+        self._blocks: Counter[int] = Counter()
+        self._members: Counter[int] = Counter()  # of reserves, by identity
+
+    def add(self, sequence: Sequence) -> int:
+        """One more leaves; blocks that come free with it."""
+        reserve, freed = sequence.reserve, sequence.promise - sequence.reserved
+        for block in sequence.tables:
+            self._blocks[block] += 1
+            freed += self._blocks[block] == self._pool.references(block)
+        if reserve is not None:
+            self._members[id(reserve)] += 1
+            freed += reserve.size * (self._members[id(reserve)] == reserve.members)
+        return freed
+
+    def remove(self, sequence: Sequence) -> int:
+        """One stays after all; blocks that do not come free without it."""
+        reserve, kept = sequence.reserve, sequence.promise - sequence.reserved
+        for block in sequence.tables:
+            kept += self._blocks[block] == self._pool.references(block)
+            self._blocks[block] -= 1
+        if reserve is not None:
+            kept += reserve.size * (self._members[id(reserve)] == reserve.members)
+            self._members[id(reserve)] -= 1
+        return kept
+
+
+def victims(candidates: Iterable[Sequence], *, slots: int, blocks: int, leaving: Leaving) -> list[Sequence]:
     """Sequences of lower classes whose leaving gives `slots` slots and `blocks` blocks; none when all together would not be enough.
 
-    `gain` says how many blocks come free when one leaves. The lowest class goes first, and in it who has least to compute again.
+    The lowest class goes first, and in it who has least to compute again.
     """
     lower = [sequence for sequence in candidates if sequence.priority is not Priority.STAT]
     lower.sort(key=lambda sequence: (-sequence.priority, sequence.computed))
@@ -21,13 +54,15 @@ def victims(candidates: Iterable[Sequence], *, slots: int, blocks: int, gain: Ca
             break
         chosen.append(sequence)
         slots -= sequence.running
-        blocks -= gain(sequence)
+        blocks -= leaving.add(sequence)
     if slots > 0 or blocks > 0:
         return []
     for sequence in sorted(chosen, key=lambda sequence: -sequence.computed):  # whoever a later choice made needless stays
-        holds_slot = sequence.running
-        if slots + holds_slot <= 0 and blocks + gain(sequence) <= 0:
+        holds_slot, kept = sequence.running, leaving.remove(sequence)
+        if slots + holds_slot <= 0 and blocks + kept <= 0:
             chosen.remove(sequence)
             slots += holds_slot
-            blocks += gain(sequence)
+            blocks += kept
+        else:
+            leaving.add(sequence)
     return chosen

@@ -18,7 +18,7 @@ from engine.errors import EngineError, RequestRefused
 from engine.ledger import Ledger
 from engine.limits import Limits
 from engine.observed import Observed
-from engine.preemption import victims
+from engine.preemption import Leaving, victims
 from engine.prefix import PrefixCache
 from engine.refusals import refuse_unservable
 from engine.request import Outcome, Priority, Request, State
@@ -57,6 +57,9 @@ class Scheduler(Observed):
             return
         self._by_handle[handle] = sequence
         self.ledger.settle_kind(sequence)
+        self._enter(sequence)
+
+    def _enter(self, sequence: Sequence) -> None:
         trunk = self.trunks.join(sequence)
         if trunk is None:
             self._waiting.append(sequence)
@@ -130,15 +133,24 @@ class Scheduler(Observed):
                 self._start(sequence, now)
 
     def _make_room(self) -> bool:
-        """Send away just enough lower work for the first waiting STAT request; False when nobody went."""
-        urgent = self._waiting.head(Priority.STAT)
-        if urgent is None:
+        """Send away just enough lower work for a STAT that waits; that failing, lower branches that wait give up what they hold."""
+        first = self._waiting.first()
+        if first is None:
             return False
-        slots, blocks = 1 + self.running - self.config.slots, self.ledger.wanted(urgent) + urgent.beside - self.ledger.spare
-        chosen = victims(self._slots, slots=slots, blocks=blocks, gain=self.ledger.gain)
+        slots, blocks = 1 + self.running - self.config.slots, self.ledger.wanted(first) + first.beside - self.ledger.spare
+        stat = first.priority is Priority.STAT
+        chosen = victims(self._slots, slots=slots, blocks=blocks, leaving=Leaving(self.pool)) if stat else []
         for sequence in chosen:
             self._evict(sequence)
-        return bool(chosen)
+        return bool(chosen) or (blocks > 0 and (slots <= 0 or stat) and self._let_go(first.priority))
+
+    def _let_go(self, above: Priority) -> bool:
+        idle = self._waiting.holding(above)
+        for sequence in idle:
+            self._waiting.take(sequence)
+            self.trunks.give_up(sequence)
+            self._enter(sequence)
+        return bool(idle)
 
     def _start(self, sequence: Sequence, now: float) -> None:
         self._waiting.start(sequence)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import bisect
 import itertools
+from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import cast
@@ -127,8 +128,8 @@ class Trunks:
                           list(request.tokens), target=0, need=len(request.tokens) - 1)  # fmt: skip
             trunk.sharing, trunk.shareable = request.sharing, trunk.need
             self._trunks[request.sharing, request.tokens] = trunk
-        elif trunk.running and not self._put_aside(trunk, own):
-            return None
+        elif trunk.running and ((sequence.preempted and reach(sequence) <= trunk.computed) or not self._put_aside(trunk, own)):
+            return None  # one that gave up what it held must not get it back at once
         trunk.beside = max(trunk.beside, own)
         trunk.welcome(sequence)
         return trunk
@@ -173,6 +174,14 @@ class Trunks:
         for waiter in alone:
             trunk.part(waiter)
         return alone
+
+    def give_up(self, waiter: Sequence) -> None:
+        """A branch that has left its trunk and not begun gives back what it holds, and is as new."""
+        self._ledger.close(waiter)
+        self._ledger.leave(waiter)
+        waiter.restart()
+        waiter.logprobs, waiter.shareable, waiter.reused = array("f"), reach(waiter), 0
+        self._ledger.settle_kind(waiter)
 
     def end(self, trunk: Trunk) -> None:
         """It serves nobody any more."""

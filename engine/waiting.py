@@ -42,13 +42,17 @@ class Waiting:
         """How many of a class wait."""
         return sum(map(len, self._queues[priority]))
 
-    def head(self, priority: Priority) -> Sequence | None:
-        """The first of a class."""
-        return next((sequence for queue in self._queues[priority] for sequence in queue.values()), None)
+    def first(self) -> Sequence | None:
+        """The first of the most urgent class."""
+        return next(iter(self), None)
+
+    def holding(self, above: Priority) -> list[Sequence]:
+        """Branches of the classes below one, in order."""
+        return [sequence for forked, _ in self._queues[above + 1 :] for sequence in forked.values()]
 
     def choose(self, fits: Callable[[Sequence], bool]) -> Sequence | None:
-        """The next to start, or None. Nobody of a lower class passes one that waits, but for branches: they hold blocks, and only
-        by running give them back.
+        """The next to start, or None. Nobody of a lower class passes one that waits, but for branches: they hold blocks, and give
+        them back by running.
         """
         closed = False
         for forked, others in self._queues:

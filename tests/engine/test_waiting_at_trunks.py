@@ -130,3 +130,41 @@ def test_coming_to_a_trunk_and_leaving_it_looks_at_no_other_waiter(monkeypatch: 
     assert policy.progress(7) == (0, 3 + 7)
     assert all(policy.cancel(handle) for handle in range(100))
     assert (trunk.target, trunk.priority) == (63, Priority.STAT)
+
+
+def with_branches_waiting(count: int) -> Scheduler:
+    """A trunk has ended, its branches hold its blocks and wait for slots."""
+    policy = scheduler(CONFIG)
+    add(policy, 0, Score(WINDOW, REFERENCE))
+    for handle in range(1, count + 1):
+        add(policy, handle, alternate(60, 24))
+    while 0 in policy._by_handle:
+        run(policy, 1)
+    return policy
+
+
+@pytest.mark.parametrize("priority", [Priority.STAT, Priority.ASAP])
+def test_an_urgent_request_does_not_wait_for_every_branch_that_holds_blocks(priority: Priority) -> None:
+    """It needs nearly every block; those who run may end before it if it is not STAT, and nobody else."""
+    policy = with_branches_waiting(100)
+    add(policy, 999, Score((3,) * 150), priority)
+    outcomes = run(policy)
+    assert list(outcomes).index(999) <= (0 if priority is Priority.STAT else CONFIG.slots)
+    assert all(
+        list(outcomes[handle].result.logprobs) == [-float(t) for t in alternate(60, 24).scored[1:]] for handle in range(1, 101)
+    )
+    assert policy.tokens < 149 + 2 * 63 + 100 * 25  # what they gave up is computed once again for all of them
+
+
+def test_two_that_share_blocks_give_way_together() -> None:
+    """Neither alone would give back what both hold."""
+    policy = scheduler(dataclasses.replace(CONFIG, slots=2))
+    for handle in (0, 1):
+        add(policy, handle, alternate(60, 30))
+    run(policy, 10)
+    assert [sequence.blocks[:7] for sequence in policy._slots] == [policy._by_handle[0].blocks[:7]] * 2
+    add(policy, 2, Score((3,) * 150), Priority.STAT)
+    batch = policy.schedule(0.0)
+    assert [row.handle for row in batch.rows] == [2]
+    policy.postprocess(batch, echo(batch))
+    assert next(iter(run(policy))) == 2
