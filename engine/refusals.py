@@ -49,7 +49,7 @@ def _refuse_score(request: Score, limits: Limits) -> None:
         _refuse_ids("alternatives", request.alternatives, limits)
         if branch is not None:
             raise InvalidRequest("alternatives are weighed along a window, not along a branch of it")
-        if not 1 <= request.alternatives_from < len(request.tokens):
+        if not isinstance(request.alternatives_from, int) or not 1 <= request.alternatives_from < len(request.tokens):
             raise InvalidRequest(f"alternatives are weighed from a token after the first on, not from {request.alternatives_from}")
 
 

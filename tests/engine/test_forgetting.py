@@ -79,7 +79,8 @@ def test_giving_way_often_leaves_no_more_behind_than_once(policy: Scheduler, req
     assert run(policy)[-1].preempted == 10
 
 
-def test_a_limit_that_is_no_whole_number_is_refused(policy: Scheduler) -> None:
-    """It would never be reached, and the sequence would outgrow the blocks promised to it."""
-    (outcome,) = run(policy, Generate((1, 2), 2.5))
+@pytest.mark.parametrize("wrong", [Generate((1, 2), 2.5), Score(WINDOW, alternatives=(1,), alternatives_from=1.5)])
+def test_a_place_that_is_no_whole_number_is_refused(policy: Scheduler, wrong: Request) -> None:
+    """A limit between two tokens would never be reached, and the sequence would outgrow the blocks promised to it."""
+    (outcome,) = run(policy, wrong)
     assert isinstance(outcome.error, InvalidRequest)
