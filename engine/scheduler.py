@@ -145,7 +145,7 @@ class Scheduler(Observed):
         return bool(chosen) or (blocks > 0 and (slots <= 0 or stat) and self._let_go(first.priority))
 
     def _let_go(self, above: Priority) -> bool:
-        idle = self._waiting.holding(above)
+        idle = [one for one in self._waiting.holding(above) if above is Priority.STAT or not self.trunks.holds(one)]
         for sequence in idle:
             self._waiting.take(sequence)
             self.trunks.give_up(sequence)

@@ -52,7 +52,8 @@ class Reserve:
     """Blocks put aside so that one branch of a trunk can always run; it ends with the last of its members."""
 
     size: int
-    members: int = 0
+    trunk: Sequence
+    members: int = 1  # the trunk is the first
     idle: bool = True
 
 

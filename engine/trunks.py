@@ -139,7 +139,7 @@ class Trunks:
         self._put_aside(trunk, trunk.beside)
 
     def _put_aside(self, trunk: Trunk, size: int) -> bool:
-        reserve = trunk.reserve or Reserve(0, members=1)
+        reserve = trunk.reserve or Reserve(0, trunk)
         kept = self._ledger.put_aside(reserve, size)
         if kept and size:
             trunk.reserve = reserve
@@ -174,6 +174,11 @@ class Trunks:
         for waiter in alone:
             trunk.part(waiter)
         return alone
+
+    @staticmethod
+    def holds(branch: Sequence) -> bool:
+        """Whether the trunk that a branch has left still runs, so that what they share would not come free with the branch."""
+        return branch.reserve is not None and branch.reserve.trunk.reserve is branch.reserve
 
     def give_up(self, waiter: Sequence) -> None:
         """A branch that has left its trunk and not begun gives back what it holds, and is as new."""

@@ -168,3 +168,18 @@ def test_two_that_share_blocks_give_way_together() -> None:
     assert [row.handle for row in batch.rows] == [2]
     policy.postprocess(batch, echo(batch))
     assert next(iter(run(policy))) == 2
+
+
+def test_branches_keep_what_they_share_with_a_trunk_that_runs() -> None:
+    """It would not come free, and each would have to look for it again by itself."""
+    policy = scheduler(CONFIG)
+    add(policy, 0, Score(WINDOW, REFERENCE))
+    for handle in (1, 2, 3):
+        add(policy, handle, alternate(10, 80))
+    run(policy, 2)
+    add(policy, 4, Score((3,) * 150), Priority.ASAP)
+    run(policy, 3)
+    assert [policy._by_handle[handle].preempted for handle in (0, 1, 2, 3)] == [0, 0, 0, 0]
+    outcomes = run(policy)
+    assert list(outcomes)[:3] == [0, 1, 4]
+    assert [outcomes[handle].preempted for handle in (0, 1, 2, 3)] == [0, 0, 1, 1]
