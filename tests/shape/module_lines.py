@@ -8,7 +8,15 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "structure.md"
 BEGIN, END = "<!-- modules: made by `python -m tests.shape.module_lines` -->", "<!-- end of modules -->"
 _APPS = "config dashboard reports orders orders/intake engine_queue registry accounts audit outbox storage foundation supervisor"
-PARTS = [*(f"platform/{app}" for app in _APPS.split()), "engine", "engine/command_line", "kernels", "models/training", "benchmarks", "benchmarks/peers"]
+PARTS = [
+    *(f"platform/{app}" for app in _APPS.split()),
+    "engine",
+    "engine/command_line",
+    "kernels",
+    "models/training",
+    "benchmarks",
+    "benchmarks/peers",
+]
 SILENT = {"__init__.py", "apps.py"}
 
 
