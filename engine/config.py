@@ -12,6 +12,7 @@ Isa = Literal["auto", "avx2", "avx512"]
 Precision = Literal["fp32", "bf16"]
 Kernels = Literal["auto", "reference", "native", "numba"]
 LARGEST_THREADS = 256  # beyond it the thread libraries exhaust the process instead of raising an error
+LARGEST_SLOTS, LARGEST_BLOCKS = 1 << 16, 1 << 24  # far above any machine; beyond them the tables alone exhaust it
 _TILE = 64  # keys of an attention tile; kernels.plan.TILE, repeated because settings must not import torch
 
 
@@ -23,10 +24,11 @@ class EngineConfig:
     token_budget: int = 2048  # tokens a step may compute
     chunk: int = 512  # tokens one sequence may compute a step; chunks end at absolute multiples of it
     long: int = 4096  # a sequence with more tokens to go is long: beside others it waits its turn
-    long_share: float = 0.25  # tokens that all long ones compute a step, relative to those of the others in it
-    deep: int = 8192  # from this position on chunks are halved, and again at each doubling: attention costs grow with the context
+    long_chunk: int = 128  # tokens a long one computes a step: whoever arrives waits for the end of that step
+    long_share: float = 0.125  # tokens that all long ones compute a step, relative to those of the others in it
+    deep: int = 16384  # from this position on chunks are halved, and again at each doubling: attention costs grow with the context
     grid: int = 16  # a chunk cut short by the budget ends at an absolute multiple of this
-    blocks: int = 1024  # blocks of the pool
+    blocks: int = 2048  # blocks of the pool: two whole inputs of 32,768 tokens, or one of 65,536
     block_size: int = 32  # tokens a block; divides the attention tile
     threads: int = 2
     mode: Mode = "continuous"
@@ -38,11 +40,20 @@ class EngineConfig:
     expected_golden: str = ""  # digest this deployment must reproduce (Engine.golden); empty: any
 
     def __post_init__(self) -> None:
-        sizes = (self.slots, self.token_budget, self.chunk, self.grid, self.blocks, self.block_size, self.threads)
+        sizes = (self.slots, self.token_budget, self.chunk, self.long, self.long_chunk, self.deep, self.grid, self.blocks)
+        sizes += (self.block_size, self.threads)
         if any(type(size) is not int or size < 1 for size in sizes):  # bool is an int, and no size
-            raise ConfigRefused("slots, token_budget, chunk, grid, blocks, block_size and threads must be whole and at least 1")
+            raise ConfigRefused(
+                "slots, token_budget, chunk, long, long_chunk, deep, grid, blocks, block_size, threads must be whole and at least 1"
+            )
         if self.threads > LARGEST_THREADS:
             raise ConfigRefused(f"threads must be between 1 and {LARGEST_THREADS}, not {self.threads}")
+        if self.slots > LARGEST_SLOTS or self.blocks > LARGEST_BLOCKS:
+            raise ConfigRefused(f"slots must be at most {LARGEST_SLOTS} and blocks at most {LARGEST_BLOCKS}")
+        if not 0 < self.long_share <= 1:
+            raise ConfigRefused(f"long_share must lie above 0 and be at most 1, not {self.long_share}")
+        if self.precision not in ("fp32", "bf16"):
+            raise ConfigRefused(f"precision is fp32 or bf16, not {self.precision!r}")
         if _TILE % self.block_size:
             raise ConfigRefused(f"block_size must divide {_TILE}, not {self.block_size}")
         if self.chunk % self.grid:

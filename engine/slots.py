@@ -19,6 +19,7 @@ class Slots:
     def __init__(self, config: EngineConfig, ledger: Ledger, window: int | None) -> None:
         self._config, self._ledger, self._window = config, ledger, window
         self._groups: list[dict[int, Sequence]] = [{} for _ in range(2 * len(Priority))]
+        self._long_chunk = max(config.grid, min(config.chunk, config.long_chunk) // config.grid * config.grid)
         self.used = 0
 
     def __iter__(self) -> Iterator[Sequence]:
@@ -47,11 +48,15 @@ class Slots:
         rows: list[Row] = []
         left = budget
         for index, group in enumerate(self._groups):
-            room = left
-            if index % 2 and rows:
+            room, long = left, index % 2 == 1
+            if long and rows:
                 room = min(left, max(self._config.grid, int((budget - left) * self._config.long_share)))
             for sequence in group.values():
-                end = sequence.target if sequence.target - sequence.computed == 1 else self._chunk_end(sequence, room)
+                end = (
+                    sequence.target
+                    if sequence.target - sequence.computed == 1
+                    else self._chunk_end(sequence, room, self._long_chunk if long else self._config.chunk)
+                )
                 count = end - sequence.computed
                 if count > room:
                     break
@@ -62,13 +67,13 @@ class Slots:
                     rows.append(sequence.row(end))
         return rows
 
-    def _chunk_end(self, sequence: Sequence, room: int) -> int:
-        """End of the next chunk, on the grid of absolute positions unless it is the target. Deep in a long context chunks are
-        smaller, so that a layer never takes long.
+    def _chunk_end(self, sequence: Sequence, room: int, largest: int) -> int:
+        """End of the next chunk, on the grid of absolute positions unless it is the target. Chunks of long sequences are smaller,
+        so that whoever comes does not wait long for the step to end, and smaller still deep in a long context.
         """
         config, computed = self._config, sequence.computed
         depth = computed if self._window is None else min(computed, self._window)
-        chunk = max(config.grid, (config.chunk >> (depth // config.deep).bit_length()) // config.grid * config.grid)
+        chunk = max(config.grid, (largest >> (depth // config.deep).bit_length()) // config.grid * config.grid)
         end = min(sequence.target, (computed // chunk + 1) * chunk)
         if end - computed > room:
             end = (computed + room) // config.grid * config.grid

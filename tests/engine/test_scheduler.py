@@ -187,7 +187,20 @@ def test_static_batching_computes_padding_that_continuous_batching_does_not() ->
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"slots": 0}, {"block_size": 48}, {"grid": 24}, {"token_budget": 4}, {"mode": "dynamic"}, {"isa": "sse"}]
+    "wrong",
+    [
+        {"slots": 0},
+        {"block_size": 48},
+        {"grid": 24},
+        {"token_budget": 4},
+        {"mode": "dynamic"},
+        {"isa": "sse"},
+        {"precision": "int3"},
+        {"long_share": 0.0},
+        {"blocks": 1 << 25},
+        {"slots": 1 << 17},
+        {"long_chunk": 0},
+    ],
 )
 def test_contradictory_settings_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ConfigRefused, match=next(iter(wrong))):
