@@ -16,7 +16,9 @@ from engine.request import Generate, Outcome, Priority, Score
 from engine.scheduler import Scheduler
 from tests.engine.driving import echo, scheduler
 
-CONFIG = EngineConfig(slots=4, token_budget=512, chunk=256, grid=16, blocks=40, block_size=32, long=4096, long_chunk=256, long_share=0.25)
+CONFIG = EngineConfig(
+    slots=4, token_budget=512, chunk=256, grid=16, blocks=40, block_size=32, long=4096, long_chunk=256, long_share=0.25
+)
 WINDOWED, WHOLE = Limits(11, 1 << 24, window=256), Limits(11, 1 << 24)
 
 
