@@ -40,9 +40,10 @@ class EngineConfig:
     expected_golden: str = ""  # digest this deployment must reproduce (Engine.golden); empty: any
 
     def __post_init__(self) -> None:
-        sizes = (self.slots, self.token_budget, self.chunk, self.long, self.long_chunk, self.deep, self.grid, self.blocks)
-        sizes += (self.block_size, self.threads)
-        if any(type(size) is not int or size < 1 for size in sizes):  # bool is an int, and no size
+        sizes = [self.slots, self.token_budget, self.chunk, self.long, self.long_chunk, self.deep, self.grid, self.blocks]
+        if any(
+            type(size) is not int or size < 1 for size in [*sizes, self.block_size, self.threads]
+        ):  # bool is an int, and no size
             raise ConfigRefused(
                 "slots, token_budget, chunk, long, long_chunk, deep, grid, blocks, block_size, threads must be whole and at least 1"
             )
