@@ -26,6 +26,7 @@ class EngineConfig:
     long: int = 4096  # a sequence with more tokens to go is long: beside others it waits its turn
     long_chunk: int = 128  # tokens a long one computes a step: whoever arrives waits for the end of that step
     long_share: float = 0.125  # tokens that all long ones compute a step, relative to those of the others in it
+    stat_share: float = 0.25  # tokens that all classes below compute beside STAT, relative to those of STAT in the step
     deep: int = 16384  # from this position on chunks are halved, and again at each doubling: attention costs grow with the context
     grid: int = 16  # a chunk cut short by the budget ends at an absolute multiple of this
     blocks: int = 2048  # blocks of the pool: two whole inputs of 32,768 tokens, or one of 65,536
@@ -51,8 +52,10 @@ class EngineConfig:
             raise ConfigRefused(f"threads must be between 1 and {LARGEST_THREADS}, not {self.threads}")
         if self.slots > LARGEST_SLOTS or self.blocks > LARGEST_BLOCKS:
             raise ConfigRefused(f"slots must be at most {LARGEST_SLOTS} and blocks at most {LARGEST_BLOCKS}")
-        if not 0 < self.long_share <= 1:
-            raise ConfigRefused(f"long_share must lie above 0 and be at most 1, not {self.long_share}")
+        if not (0 < self.long_share <= 1 and 0 < self.stat_share <= 1):
+            raise ConfigRefused(
+                f"long_share and stat_share lie above 0 and are at most 1, not {self.long_share}, {self.stat_share}"
+            )
         if self.precision not in ("fp32", "bf16"):
             raise ConfigRefused(f"precision is fp32 or bf16, not {self.precision!r}")
         if _TILE % self.block_size:

@@ -1,5 +1,5 @@
 """Who runs, and how the token budget of a step is dealt out: to the classes in order, within a class to short sequences before long
-ones. Long sequences beside others get a share of what the others compute, so that they never set the pace.
+ones. Long sequences beside others, and everybody beside STAT, get a share of what those compute, so that they never set the pace.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from engine.config import EngineConfig
 from engine.ledger import Ledger
 from engine.request import Priority
 from engine.sequence import Sequence
+
+_BELOW_STAT = 2  # the first group of the classes below
 
 
 class Slots:
@@ -46,26 +48,31 @@ class Slots:
     def deal(self, budget: int) -> list[Row]:
         """The next chunk of each running sequence, `budget` tokens at most together; takes the blocks they need."""
         rows: list[Row] = []
-        left = budget
+        left, dealt = budget, 0
         for index, group in enumerate(self._groups):
-            room, long = left, index % 2 == 1
-            if long and rows:
-                room = min(left, max(self._config.grid, int((budget - left) * self._config.long_share)))
+            long = index % 2 == 1
+            if index == _BELOW_STAT and dealt:
+                left = self._beside(dealt, self._config.stat_share, left)
+            room = self._beside(dealt, self._config.long_share, left) if long and dealt else left
+            largest = self._long_chunk if long else self._config.chunk
             for sequence in group.values():
-                end = (
-                    sequence.target
-                    if sequence.target - sequence.computed == 1
-                    else self._chunk_end(sequence, room, self._long_chunk if long else self._config.chunk)
-                )
+                single = sequence.target - sequence.computed == 1
+                end = sequence.target if single else self._chunk_end(sequence, room, largest)
                 count = end - sequence.computed
                 if count > room:
                     break
                 if count > 0:
                     if end > sequence.room:
                         self._ledger.grow(sequence, end)
-                    room, left = room - count, left - count
+                    room, left, dealt = room - count, left - count, dealt + count
                     rows.append(sequence.row(end))
         return rows
+
+    def _beside(self, dealt: int, share: float, left: int) -> int:
+        """Tokens for those who must not set the pace of what has been dealt out; a cell of the grid at least, so that they go
+        on.
+        """
+        return min(left, max(self._config.grid, int(dealt * share)))
 
     def _chunk_end(self, sequence: Sequence, room: int, largest: int) -> int:
         """End of the next chunk, on the grid of absolute positions unless it is the target. Chunks of long sequences are smaller,

@@ -69,13 +69,24 @@ def test_no_more_are_sent_away_than_needed() -> None:
 
 
 def test_the_lowest_class_goes_first_and_in_it_who_has_computed_least() -> None:
-    policy = started(score(90), steps=3)
+    policy = started(score(90), config=dataclasses.replace(CONFIG, blocks=40), steps=3)
     policy.add(1, score(60), Priority.URGENT, 0.0)
     step(policy)
     policy.add(2, score(90), Priority.ROUTINE, 0.0)
     step(policy)
     policy.add(9, score(10), Priority.STAT, 0.0)
-    assert [row.handle for row in policy.schedule(0.0).rows] == [9, 1, 0]
+    assert [row.handle for row in policy.schedule(0.0).rows] == [9, 1]  # what is computed beside it is not its pace
+    assert policy.evictions == 1
+    assert policy.progress(2) == (0, 89)
+
+
+@pytest.mark.parametrize(("length", "beside"), [(49, 12), (9, 4)])
+def test_stat_sets_the_pace_of_its_steps_and_others_go_on_beside_it(length: int, beside: int) -> None:
+    """A quarter of its tokens, and one cell of the grid at least."""
+    policy = started(score(200), score(200), config=dataclasses.replace(CONFIG, token_budget=200, chunk=64, blocks=80))
+    policy.add(9, score(length), Priority.STAT, 0.0)
+    urgent, other = policy.schedule(0.0).rows
+    assert (urgent.handle, len(urgent.tokens), len(other.tokens)) == (9, length - 1, beside)
 
 
 def test_nobody_goes_when_all_together_would_not_be_enough() -> None:
