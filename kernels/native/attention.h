@@ -1,7 +1,8 @@
 // Causal attention over paged keys and values: a blocked online softmax (Milakov and Gimelshein 2018) in float32.
 //
 // A tile is 64 keys at an absolute multiple of 64. A query row meets exactly the tiles that hold a key it may see, ascending, and
-// nothing else, so its bits do not depend on the rows that are worked on beside it. Keys and values are read where they lie.
+// nothing else, and of the last of them as many panels of 16 keys as its position asks for; so its bits do not depend on the rows
+// that are worked on beside it. Keys and values are read where they lie.
 #pragma once
 #include <algorithm>
 #include <cmath>
@@ -9,13 +10,12 @@
 #include <vector>
 
 #include "product.h"
+#include "strip.h"
 #include "team.h"
 
 namespace native {
 
-constexpr int TILE = 64;
 constexpr int ITEM_ROWS = 96;  // query rows worked on together, heads of a group counted
-constexpr float LOWEST = -1e30f;  // start of the running maximum: finite, so that exp(old - new) is never not a number
 
 // Words of keys `[blocks, kv_heads, words(head_dim), block_size]`, of values `[blocks, kv_heads, words(block_size), whole lanes]`.
 struct Pool {
@@ -51,47 +51,44 @@ struct Place {  // a tile of one head, and the one after it
     Place after(const Item& item) const { return head + 1 < item.end_head ? Place{tile, head + 1} : Place{tile + 1, item.head}; }
 };
 
-// What a thread works with; `weights` is `scores` where a weight is a word.
+// What a thread works with: the rows of an item, and the scores and weights of a strip of them.
 struct Desk {
     Buffer buffer;
-    float *queries, *keys, *values, *scores, *weights, *mixed, *maximum, *total;
-    void lay(int rows, int depth) {
-        const size_t wide = rounded_up(depth), line = rounded_up(rows);
-        const size_t sizes[] = {rows * wide, wide * TILE, wide * TILE, (size_t)rows * TILE, (size_t)rows * TILE, rows * wide, line, line};
-        float** places[] = {&queries, &keys, &values, &scores, &weights, &mixed, &maximum, &total};
+    float *queries, *keys, *values, *nothing, *scores, *weights, *mixed, *maximum, *total;
+    void lay(size_t rows, const Pool& pool) {
+        const size_t wide = pool.lanes(), strip = TALLEST * TILE, block = pool.block_size * wide;
+        const size_t sizes[] = {rows * wide, wide * TILE, block, block, strip, strip, rows * wide, rows_up(rows), rows * LANES};
+        float** places[] = {&queries, &keys, &values, &nothing, &scores, &weights, &mixed, &maximum, &total};
         size_t all = 0;
         for (size_t size : sizes) all += size;
         float* at = buffer.floats(all);
-        for (int i = 0; i < 8; i++) *places[i] = at, at += sizes[i];
+        for (int i = 0; i < 9; i++) *places[i] = at, at += sizes[i];
+        std::fill_n(nothing, block, 0.0f);
     }
+    static size_t rows_up(size_t rows) { return rounded_up((int)rows) + LANES; }  // maxima are read in whole lanes
 };
 
+// The panels of a tile's keys. Blocks of fewer keys than a panel has are copied together; a block that is not there leaves the
+// panel elsewhere, for its scores are void.
 template <class E>
 void key_panels(const Pool& pool, const Item& item, const Place& place, const float** panels) {
-    for (int p = 0; p < TILE / LANES; p++) {
-        const int64_t key = place.tile * TILE + p * LANES, index = key / pool.block_size;
+    const int size = pool.block_size, parts = TILE / size;
+    for (int part = 0; part < parts; part++) {
+        const int64_t index = place.tile * parts + part;
         const float* there = item.has(index) ? pool.key_block<E>(item.blocks[index - item.gone], place.head) : pool.keys;
-        panels[p] = there + key % pool.block_size;
+        for (int key = 0; key < size; key += LANES) *panels++ = there + key;
     }
 }
 
-// The four panels of a tile's keys, and those of the tile after it. Blocks of fewer keys than a panel has are copied together; a
-// block that is not there leaves the panel elsewhere, for its scores are void.
 template <class E>
-Right keys_of(const Pool& pool, const Item& item, const Place& place, Desk& desk, const float** panels) {
+void copy_keys(const Pool& pool, const Item& item, const Place& place, float* keys) {
     const int size = pool.block_size, depth = words<E>(pool.head_dim);
-    if (size >= LANES) {
-        key_panels<E>(pool, item, place, panels);
-        key_panels<E>(pool, item, place.after(item), panels + TILE / LANES);
-        return {nullptr, size, 0, TILE / LANES, 0, nullptr, panels, panels + TILE / LANES};
-    }
     for (int part = 0; part < TILE / size; part++) {
         const int64_t index = place.tile * (TILE / size) + part;
         if (!item.has(index)) continue;
         const float* key = pool.key_block<E>(item.blocks[index - item.gone], place.head);
-        for (int k = 0; k < depth; k++) std::memcpy(desk.keys + k * TILE + part * size, key + k * size, sizeof(float) * size);
+        for (int k = 0; k < depth; k++) std::memcpy(keys + k * TILE + part * size, key + k * size, sizeof(float) * size);
     }
-    return {desk.keys, TILE, LANES, TILE / LANES, 0, desk.keys};
 }
 
 // The values of one block of a tile. Those that do not exist are 0 in a copy, for memory not yet written may hold anything, and
@@ -100,9 +97,10 @@ template <class E>
 const float* values_of(const Pool& pool, const Item& item, int64_t index, int head, Desk& desk) {
     const int size = pool.block_size, lanes = pool.lanes();
     const int written = item.has(index) ? (int)std::clamp<int64_t>(item.end - index * size, 0, size) : 0;
-    const float* values = written ? pool.value_block<E>(item.blocks[index - item.gone], head) : nullptr;
+    if (!written) return desk.nothing;
+    const float* values = pool.value_block<E>(item.blocks[index - item.gone], head);
     if (written == size) return values;
-    const int whole = written / E::PER, all = words<E>(size);
+    const int whole = written / E::PER, all = words<E>(size);  // at most one block of a sequence is written in part
     if (whole) std::memcpy(desk.values, values, sizeof(float) * whole * lanes);
     std::memset(desk.values + (size_t)whole * lanes, 0, sizeof(float) * (all - whole) * lanes);
     if (written % E::PER)
@@ -110,76 +108,103 @@ const float* values_of(const Pool& pool, const Item& item, int64_t index, int he
     return desk.values;
 }
 
-// Scores become weights; the running maximum, sum and mixture of the row move to the new maximum.
+// Where a tile's keys and values lie, and those of the tile after it.
 template <class E>
-void soften(float* scores, int from, int to, float* weights, float& maximum, float& total, float* mixed, int lanes) {
-    for (int key = 0; key < from; key++) scores[key] = -INFINITY;
-    for (int key = to; key < TILE; key++) scores[key] = -INFINITY;
-    V s[4];
-    for (int i = 0; i < 4; i++) s[i] = load(scores + i * LANES);
-    const float now = std::max(maximum, highest(higher(higher(s[0], s[1]), higher(s[2], s[3]))));
-    for (int i = 0; i < 4; i++) E::put(weights + i * LANES / E::PER, s[i] = exp(s[i] - all(now)));
-    const float weight = sum((s[0] + s[1]) + (s[2] + s[3]));
-    if (now != maximum) {  // else the factor is exactly 1
-        const float shrink = exp(maximum - now);
-        for (int d = 0; d < lanes; d += LANES) store(mixed + d, load(mixed + d) * all(shrink));
-        total *= shrink;
-        maximum = now;
+void meet(const Pool& pool, const Item& item, const Place& place, int strips, Desk& desk, Passing& tile) {
+    const int size = pool.block_size, parts = TILE / size;
+    const Place after = place.after(item);
+    if (size >= LANES) {
+        key_panels<E>(pool, item, place, tile.keys);
+        key_panels<E>(pool, item, after, tile.next_keys);
+        tile.key_row = size;
+    } else {
+        copy_keys<E>(pool, item, place, desk.keys);
+        for (int p = 0; p < TILE_PANELS; p++) tile.keys[p] = tile.next_keys[p] = desk.keys + p * LANES;
+        tile.key_row = TILE;
     }
-    total += weight;
+    for (int part = 0; part < parts; part++) {
+        const int64_t later = after.tile * parts + part;
+        const float* values = values_of<E>(pool, item, place.tile * parts + part, place.head, desk);
+        const float* next = item.has(later) ? pool.value_block<E>(item.blocks[later - item.gone], after.head) : values;
+        tile.parts[part] = {values, next};
+    }
+    tile.lanes = pool.lanes(), tile.part_words = words<E>(size);
+    tile.key_pace = (tile.key_row + strips - 1) / strips, tile.value_pace = (tile.lanes + strips - 1) / strips;
+}
+
+// Scores of keys that a row does not see. Row `begin` of those whose first stands at `place`, counted from the tile's first key, is
+// the first of the strip.
+inline void hide(const Pool& pool, int64_t place, int begin, int rows, int panels, float* scores) {
+    for (int r = 0; r < rows; r++) {
+        const int64_t at = place + (begin + r) / pool.group();
+        const int to = (int)std::min<int64_t>(TILE, at + 1);
+        const int from = pool.window ? (int)std::max<int64_t>(0, at - pool.window + 1) : 0;
+        for (int p = 0; p < panels; p++) {
+            float* there = scores + r * TILE + p * LANES;
+            store(there, only(load(there), from - p * LANES, to - p * LANES));
+        }
+    }
 }
 
 template <class E>
 void attend_tile(const Pool& pool, const Item& item, const Place& place, Desk& desk) {
-    const int group = pool.group(), depth = left_row<E>(pool.head_dim), lanes = pool.lanes(), per_row = TILE / E::PER;
+    const int group = pool.group(), depth = left_row<E>(pool.head_dim), lanes = pool.lanes();
     const int64_t first_key = place.tile * TILE, none = INT64_MAX / 2;
     const int64_t oldest = std::max<int64_t>(0, first_key - item.start);  // first position that sees a key of the tile …
     const int64_t limit = pool.window ? first_key + TILE - 1 + pool.window - item.start : none;
     const int64_t beyond = std::min(item.length, limit);  // … and the first whose window has left it
     if (beyond <= oldest) return;
-    const int first = (int)(oldest + (place.head - item.head) * item.length) * group, rows = (int)(beyond - oldest) * group;
-    float *scores = desk.scores + (size_t)first * TILE, *mixed = desk.mixed + (size_t)first * lanes;
-    float* weights = desk.weights + (size_t)first * per_row;
-    const float* panels[2 * TILE / LANES];
-    const Right keys = keys_of<E>(pool, item, place, desk, panels);
-    multiply<E>(desk.queries + (size_t)first * depth, depth, rows, keys, words<E>(pool.head_dim), scores, TILE, false);
-    for (int r = 0; r < rows; r++) {
-        const int64_t position = item.start + oldest + r / group;
-        const int64_t from = pool.window ? std::max<int64_t>(0, position - pool.window + 1 - first_key) : 0;
-        const int64_t to = std::min<int64_t>(TILE, position + 1 - first_key);
-        float *maximum = desk.maximum + first + r, *total = desk.total + first + r, *row = mixed + (size_t)r * lanes;
-        soften<E>(scores + (size_t)r * TILE, (int)from, (int)to, weights + (size_t)r * per_row, *maximum, *total, row, lanes);
+    Passing tile;
+    meet<E>(pool, item, place, ((int)(beyond - oldest) * group + TALLEST - 1) / TALLEST, desk, tile);
+    const int64_t before = (place.head - item.head) * item.length, shift = item.start - first_key;
+    int number = 0;
+    for (int64_t from = oldest, to; from < beyond; from = to) {  // positions that see equally many panels
+        const int panels = (int)std::min<int64_t>((shift + from) / LANES + 1, TILE_PANELS);
+        to = panels < TILE_PANELS ? std::min(beyond, panels * LANES - shift) : beyond;
+        const bool hides = shift + from < TILE - 1 || (pool.window && shift + to > pool.window);
+        const int rows = (int)(to - from) * group, strips = (rows + TALLEST - 1) / TALLEST;
+        for (int strip = 0; strip < strips; strip++, number++) {
+            const int begin = rows * strip / strips, count = rows * (strip + 1) / strips - begin;
+            const int64_t first = (before + from) * group + begin;
+            float shrink[LANES], *maximum = desk.maximum + first, *total = desk.total + first * LANES;
+            score<E>(desk.queries + first * depth, depth, count, tile, number, panels, words<E>(pool.head_dim), desk.scores);
+            if (hides) hide(pool, shift + from, begin, count, panels, desk.scores);
+            soften<E>(desk.scores, count, panels, desk.weights, maximum, total, shrink);
+            mix<E>(desk.weights, count, tile, number, panels, shrink, desk.mixed + first * lanes);
+        }
     }
-    const int step = words<E>(pool.block_size), parts = TILE / pool.block_size;
-    const Place after = place.after(item);
-    for (int part = 0; part < parts; part++) {
-        const float* values = values_of<E>(pool, item, place.tile * parts + part, place.head, desk);
-        const int64_t later = after.tile * parts + part;
-        const float* next = item.has(later) ? pool.value_block<E>(item.blocks[later - item.gone], after.head) : values;
-        multiply<E>(weights + part * step, per_row, rows, {values, lanes, LANES, lanes / LANES, 0, next}, step, mixed, lanes, true);
-    }
+}
+
+// `work(row of the desk, number of the query in [T, heads])` for each of an item's rows.
+template <class F>
+void each_row(const Pool& pool, const Item& item, F work) {
+    const int64_t group = pool.group();
+    int64_t row = 0;
+    for (int head = item.head; head < item.end_head; head++)
+        for (int64_t at = 0; at < item.length; at++)
+            for (int64_t i = 0, first = (item.row + at) * pool.heads + head * group; i < group; i++) work(row++, first + i);
 }
 
 // `q` and `out` are [T, heads, head_dim] in float32; the scaled queries are put into words.
 template <class E>
 void attend(const Pool& pool, const Item& item, const float* q, float* out, Desk& desk) {
-    const int group = pool.group(), depth = pool.head_dim, lanes = pool.lanes(), each = (int)item.length * group;
-    const int rows = each * (item.end_head - item.head);
+    const int depth = pool.head_dim, lanes = pool.lanes();
+    const size_t rows = item.length * pool.group() * (item.end_head - item.head);
     const V scale = all(1.0f / std::sqrt((float)depth));
-    const auto place = [&](int r) {
-        return ((size_t)(item.row + r % each / group) * pool.heads + (size_t)(item.head + r / each) * group + r % group) * depth;
-    };
-    for (int r = 0; r < rows; r++)
-        for (int d = 0; d < depth; d += LANES)
-            E::put(desk.queries + (size_t)r * left_row<E>(depth) + d / E::PER, load_part(q + place(r) + d, depth - d) * scale);
-    std::fill_n(desk.mixed, (size_t)rows * lanes, 0.0f);
+    each_row(pool, item, [&](int64_t row, int64_t number) {
+        float* to = desk.queries + row * left_row<E>(depth);
+        for (int d = 0; d < depth; d += LANES) E::put(to + d / E::PER, load_part(q + number * depth + d, depth - d) * scale);
+    });
+    std::fill_n(desk.mixed, rows * lanes, 0.0f);
     std::fill_n(desk.maximum, rows, LOWEST);
-    std::fill_n(desk.total, rows, 0.0f);
+    std::fill_n(desk.total, rows * LANES, 0.0f);
     Place at{item.first_tile(pool.window), item.head};
     for (; at.tile <= item.last_tile(); at = at.after(item)) attend_tile<E>(pool, item, at, desk);
-    for (int r = 0; r < rows; r++)
-        for (int d = 0; d < depth; d += LANES)
-            store_part(out + place(r) + d, load(desk.mixed + (size_t)r * lanes + d) / all(desk.total[r]), depth - d);
+    each_row(pool, item, [&](int64_t row, int64_t number) {
+        const V total = all(sum(load(desk.total + row * LANES)));
+        const float* mixed = desk.mixed + row * lanes;
+        for (int d = 0; d < depth; d += LANES) store_part(out + number * depth + d, load(mixed + d) / total, depth - d);
+    });
 }
 
 // Cut spans (rows of {row, start, length, where its blocks begin, blocks, blocks given back before them}) into items, the longest

@@ -37,7 +37,7 @@ void attend_all(const Pool& pool, const std::vector<Item>& items, const float* q
         work += (item.last_tile() - item.first_tile(pool.window) + 1) * TILE * item.length * (item.end_head - item.head);
     Threads::run(team(2 * work * pool.head_dim * pool.group(), threads), [&](Member& member) {
         static thread_local Desk desk;
-        desk.lay(most, pool.head_dim);
+        desk.lay(most, pool);
         member.share((int64_t)items.size(), [&](int64_t i) { attend<E>(pool, items[i], queries, out, desk); });
     });
 }

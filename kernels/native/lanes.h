@@ -7,6 +7,7 @@
 #pragma once
 #include <immintrin.h>
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 
@@ -34,6 +35,13 @@ inline V two_to(V n) {
 }
 inline V zero_where_below(V x, float bound, V y) {
     return {_mm512_maskz_mov_ps(_mm512_cmp_ps_mask(x.x, _mm512_set1_ps(bound), _CMP_NLT_UQ), y.x)};
+}
+inline V times_two_to(V y, V n, V x, float bound) {  // y · 2^n, and 0 where x is below the bound
+    return {_mm512_maskz_scalef_ps(_mm512_cmp_ps_mask(x.x, _mm512_set1_ps(bound), _CMP_NLT_UQ), y.x, n.x)};
+}
+inline V only(V x, int from, int to) {  // -inf in the lanes before `from` and from `to` on
+    const auto below = [](int n) { return n >= LANES ? 0xffffu : (n > 0 ? (1u << n) - 1 : 0u); };
+    return {_mm512_mask_mov_ps(_mm512_set1_ps(-INFINITY), (__mmask16)(below(to) & ~below(from)), x.x)};
 }
 inline __m256 low(V v) { return _mm512_castps512_ps256(v.x); }
 inline __m256 high(V v) { return _mm512_extractf32x8_ps(v.x, 1); }
@@ -78,6 +86,13 @@ inline __m256 kept8(__m256 x, float bound, __m256 y) {
     return _mm256_and_ps(_mm256_cmp_ps(x, _mm256_set1_ps(bound), _CMP_NLT_UQ), y);
 }
 inline V zero_where_below(V x, float bound, V y) { return {kept8(x.a, bound, y.a), kept8(x.b, bound, y.b)}; }
+inline V times_two_to(V y, V n, V x, float bound) { return zero_where_below(x, bound, y * two_to(n)); }
+inline __m256 only8(__m256 x, int from, int to) {
+    const __m256i lane = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    const __m256i before = _mm256_cmpgt_epi32(_mm256_set1_epi32(from), lane), after = _mm256_cmpgt_epi32(lane, _mm256_set1_epi32(to - 1));
+    return _mm256_blendv_ps(x, _mm256_set1_ps(-INFINITY), _mm256_castsi256_ps(_mm256_or_si256(before, after)));
+}
+inline V only(V x, int from, int to) { return {only8(x.a, from, to), only8(x.b, from - 8, to - 8)}; }
 inline __m256 low(V v) { return v.a; }
 inline __m256 high(V v) { return v.b; }
 inline __m256 lower_half8(__m256 a) { return _mm256_castsi256_ps(_mm256_slli_epi32(_mm256_castps_si256(a), 16)); }
@@ -101,19 +116,26 @@ inline void store_halves(uint16_t* p, V v) {
 #endif
 
 // The last lanes of a row pass through the same instructions as the others, filled up with `fill`.
+#if defined(__AVX512F__)
+inline __mmask16 first_lanes(int count) { return (__mmask16)(count >= LANES ? 0xffff : (1 << count) - 1); }
+inline V load_part(const float* p, int count, float fill = 0.0f) {
+    return {_mm512_mask_loadu_ps(_mm512_set1_ps(fill), first_lanes(count), p)};
+}
+inline void store_part(float* p, V v, int count) { _mm512_mask_storeu_ps(p, first_lanes(count), v.x); }
+#else
 inline V load_part(const float* p, int count, float fill = 0.0f) {
     if (count >= LANES) return load(p);
     float padded[LANES];
     for (int i = 0; i < LANES; i++) padded[i] = i < count ? p[i] : fill;
     return load(padded);
 }
-
 inline void store_part(float* p, V v, int count) {
     if (count >= LANES) return store(p, v);
     float padded[LANES];
     store(padded, v);
     std::memcpy(p, padded, sizeof(float) * count);
 }
+#endif
 
 inline void copy(const float* from, int count, float* to) {  // short runs: a library call costs more than the copy
     int i = 0;
@@ -136,6 +158,35 @@ inline float highest(V v) {
     return _mm_cvtss_f32(_mm_max_ss(two, _mm_shuffle_ps(two, two, 1)));
 }
 
+// The highest of each of up to eight: lane i of the result is that of `v[i]`, lanes past `count` hold anything.
+#if defined(__AVX512F__)
+template <int N>
+[[gnu::always_inline]] inline V highest_of(const V (&v)[N]) {
+    static_assert(N == 8);
+    __m512 pairs[4], fours[2];
+#pragma GCC unroll 4
+    for (int i = 0; i < 4; i++) {
+        const __m512 a = v[2 * i].x, b = v[2 * i + 1].x;
+        pairs[i] = _mm512_max_ps(_mm512_shuffle_f32x4(a, b, 0x44), _mm512_shuffle_f32x4(a, b, 0xee));
+    }
+#pragma GCC unroll 2
+    for (int i = 0; i < 2; i++) {
+        const __m512 a = pairs[2 * i], b = pairs[2 * i + 1];
+        fours[i] = _mm512_max_ps(_mm512_shuffle_f32x4(a, b, 0x88), _mm512_shuffle_f32x4(a, b, 0xdd));
+    }
+    __m512 all = _mm512_max_ps(_mm512_shuffle_ps(fours[0], fours[1], 0x44), _mm512_shuffle_ps(fours[0], fours[1], 0xee));
+    all = _mm512_max_ps(all, _mm512_shuffle_ps(all, all, 0xb1));
+    return {_mm512_permutexvar_ps(_mm512_setr_epi32(0, 4, 8, 12, 2, 6, 10, 14, 0, 0, 0, 0, 0, 0, 0, 0), all)};
+}
+#else
+template <int N>
+inline V highest_of(const V (&v)[N]) {
+    float lanes[LANES] = {};
+    for (int i = 0; i < N; i++) lanes[i] = highest(v[i]);
+    return load(lanes);
+}
+#endif
+
 constexpr float EXP_LOWEST = -87.0f, EXP_HIGHEST = 88.0f;
 
 // exp(x), after Cephes expf: x = n ln 2 + r with ln 2 in two parts, a polynomial of degree five in r, times 2^n.
@@ -154,10 +205,25 @@ inline V exp(V x) {
     return zero_where_below(x, EXP_LOWEST, p * two_to(n));
 }
 
-inline float exp(float x) {
-    float lanes[LANES];
-    store(lanes, exp(all(x)));
-    return lanes[0];
+constexpr float LOG2_E = 1.44269504088896341f, EXP2_LOWEST = -126.0f;
+
+// 2^x of N times sixteen numbers up to 127: x = n + f, a minimax polynomial of degree five in f that is 1 at 0, times 2^n. Below
+// 2^-126 the result is 0; not a number stays one. Step by step over all of them, for each chain of operations waits for itself.
+template <int N>
+[[gnu::always_inline]] inline void exp2(V (&x)[N]) {
+    V n[N], f[N], square[N], high[N], low[N];
+#pragma GCC unroll 8
+    for (int i = 0; i < N; i++) n[i] = nearest(x[i]);
+#pragma GCC unroll 8
+    for (int i = 0; i < N; i++) f[i] = x[i] - n[i];
+#pragma GCC unroll 8
+    for (int i = 0; i < N; i++) square[i] = f[i] * f[i], high[i] = madd(f[i], all(1.326472731e-3f), all(9.671512991e-3f));
+#pragma GCC unroll 8
+    for (int i = 0; i < N; i++) low[i] = madd(f[i], all(5.550733581e-2f), all(2.402224243e-1f));
+#pragma GCC unroll 8
+    for (int i = 0; i < N; i++) high[i] = madd(high[i], square[i], low[i]), low[i] = madd(f[i], all(6.931470037e-1f), all(1.0f));
+#pragma GCC unroll 8
+    for (int i = 0; i < N; i++) x[i] = times_two_to(madd(high[i], square[i], low[i]), n[i], x[i], EXP2_LOWEST);
 }
 
 }  // namespace native
