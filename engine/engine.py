@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from engine.batch import Batch, RowOutput
-from engine.errors import BlockAccounting
+from engine.errors import BlockAccounting, EngineFailed
 from engine.fingerprint import Deployment
 from engine.metrics import CLASSES, StepMeter
 from engine.request import Outcome, Priority, Request
@@ -16,6 +16,7 @@ from engine.scheduler import Scheduler
 from engine.tokenizer import CharacterTokenizer
 from engine.trace import Step, Times, Trace, marks
 
+_STILL = 100  # steps that do nothing before the engine gives up
 _NAMED = 8  # requests that are named when a step is described
 
 
@@ -46,6 +47,7 @@ class Engine:
         self.fingerprint = deployment.fingerprint
         self.trace: Trace | None = None
         self._meter = StepMeter()
+        self._still = 0  # steps in succession that did nothing
         self._doing = ("nothing", Batch(()))
 
     @property
@@ -72,8 +74,17 @@ class Engine:
         outputs = self.runner.run(batch)
         ran, self._doing = time.perf_counter(), ("postprocess", batch)
         outcomes = self.scheduler.postprocess(batch, outputs)
+        self._stood_still(batch, outcomes)
         self._note(Times(began, scheduled, ran, time.perf_counter()), numbers, outputs, outcomes)
         return outcomes
+
+    def _stood_still(self, batch: Batch, outcomes: list[Outcome]) -> None:
+        """Steps that compute and settle nothing while work is open would go on for ever: an engine in that state says so."""
+        self._still = 0 if batch.rows or outcomes or not self.scheduler.has_work else self._still + 1
+        if self._still >= _STILL:
+            raise EngineFailed(
+                f"{self.scheduler.waiting} requests wait and nothing was computed in {_STILL} steps: a fault of ours"
+            )
 
     def forget_cached(self) -> None:
         """Let no later request find what was computed until now: after a quarantine or a rollback nothing of it may be served."""

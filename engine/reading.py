@@ -43,6 +43,10 @@ class Reader:
         self._model, self._size = model, block_size
         self._tails = torch.zeros(blocks, model.config.hidden)
 
+    def forget(self, blocks: Sequence[int]) -> None:
+        """Fill what is kept for freed blocks with NaN, so that reading it cannot go unseen."""
+        self._tails[list(blocks)] = float("nan")
+
     def read(self, rows: Sequence[Row], hidden: Tensor) -> list[RowOutput]:
         """Outputs in the order of the rows; `hidden [T, width]` are their states after the last layer."""
         firsts = list(accumulate((len(row.tokens) for row in rows), initial=0))

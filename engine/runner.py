@@ -19,7 +19,7 @@ from kernels.plan import Span
 
 log = logging.getLogger(__name__)
 
-_BROKEN_AFTER = 4  # so many poisoned requests in succession are less likely than a broken kernel or damaged weights
+_DOUBT_AFTER = 4  # rows that fail in succession before it is tried whether anything can be computed at all
 
 
 class Runner:
@@ -36,13 +36,16 @@ class Runner:
                 pool.fill_(float("nan"))
 
     def run(self, batch: Batch) -> list[RowOutput]:
-        """Compute every row; an output per row, in order. A row that fails does so alone; EngineFailed when all of them do."""
+        """Compute every row; an output per row, in order. A row that fails does so alone; EngineFailed when none can be
+        computed.
+        """
         if torch.get_num_threads() != self._config.threads:  # counted per thread, and what was proven was proven for this number
             torch.set_num_threads(self._config.threads)
         if self._config.poison_free_blocks and batch.released:
             freed = torch.tensor(batch.released)
             for pool in (*self._keys, *self._values):
                 pool[freed] = float("nan")
+            self._reader.forget(batch.released)
         if batch.copies:
             sources, targets = (torch.tensor(blocks) for blocks in zip(*batch.copies, strict=True))
             for pool in (*self._keys, *self._values):
@@ -53,11 +56,23 @@ class Runner:
         return outputs
 
     def _doubt(self, outputs: list[RowOutput]) -> None:
-        """A request that fails is to blame for it; when one after the other fails and none succeeds, the engine is."""
+        """A request that fails is to blame for it; when one after the other fails and a known one does too, the engine is."""
         for output in outputs:
             self._barren = self._barren + 1 if output.error is not None else 0
-            if self._barren == _BROKEN_AFTER:
-                raise EngineFailed(f"{_BROKEN_AFTER} requests in succession failed and none succeeded, the last: {output.error}")
+            if self._barren >= _DOUBT_AFTER and not self._sound():
+                raise EngineFailed(f"no request can be computed any more, the last: {output.error}")
+
+    def _sound(self) -> bool:
+        """Whether one token that is in every vocabulary can be scored, on a block outside the pool."""
+        self._barren, kept = 0, (self._keys, self._values)
+        pools = [self.model.kernels.pools(1) for _ in kept[0]]
+        self._keys, self._values = [keys for keys, _ in pools], [values for _, values in pools]
+        try:
+            with torch.inference_mode():
+                outputs, _, _ = self._tried([Row(0, 0, (0,), (0,), targets=(0,))])
+        finally:
+            self._keys, self._values = kept
+        return outputs is not None and outputs[0].error is None
 
     def _isolated(self, rows: Sequence[Row], *, short: bool = False) -> list[RowOutput]:
         """Run rows together; when that raises, replay them in halves until the guilty row stands alone. Where memory ran out, a row

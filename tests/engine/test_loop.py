@@ -388,3 +388,13 @@ def test_what_is_no_longer_trusted_is_forgotten_between_two_steps(loop: EngineLo
         loop.submit(window, priority=Priority.ROUTINE, on_outcome=found.put)
         reused.append(found.get(timeout=60).reused)
     assert reused == [0, 96, 0]
+
+
+def test_an_engine_that_stands_still_while_work_is_open_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A deadlock must not spin unseen with every light green."""
+    engine = Engine(scheduler(CONFIG), Plain(), DEPLOYMENT, CharacterTokenizer({"bos": 1}), batch_invariant=True)
+    monkeypatch.setattr(engine.scheduler, "_next", lambda: None)
+    engine.submit(1, Score((1, 2, 3)), Priority.ROUTINE)
+    with pytest.raises(EngineFailed, match="1 requests wait"):
+        for _ in range(200):
+            engine.step()
