@@ -185,9 +185,18 @@ void each_row(const Pool& pool, const Item& item, F work) {
             for (int64_t i = 0, first = (item.row + at) * pool.heads + head * group; i < group; i++) work(row++, first + i);
 }
 
-// `q` and `out` are [T, heads, head_dim] in float32; the scaled queries are put into words.
+// Ask for the queries of some of an item's positions.
+inline void fetch_queries(const Pool& pool, const Item& item, const float* q, int64_t from, int64_t to) {
+    const int64_t row = (int64_t)pool.heads * pool.head_dim, each = (int64_t)pool.group() * pool.head_dim;
+    for (int64_t at = from; at < to; at++)
+        for (int64_t i = item.head * each; i < item.end_head * each; i += LANES)
+            _mm_prefetch((const char*)(q + (item.row + at) * row + i), _MM_HINT_T1);
+}
+
+// `q` and `out` are [T, heads, head_dim] in float32; the scaled queries are put into words. Meanwhile those of the item that comes
+// next are fetched, some at each tile.
 template <class E>
-void attend(const Pool& pool, const Item& item, const float* q, float* out, Desk& desk) {
+void attend(const Pool& pool, const Item& item, const Item* next, const float* q, float* out, Desk& desk) {
     const int depth = pool.head_dim, lanes = pool.lanes();
     const size_t rows = item.length * pool.group() * (item.end_head - item.head);
     const V scale = all(1.0f / std::sqrt((float)depth));
@@ -199,7 +208,11 @@ void attend(const Pool& pool, const Item& item, const float* q, float* out, Desk
     std::fill_n(desk.maximum, rows, LOWEST);
     std::fill_n(desk.total, rows * LANES, 0.0f);
     Place at{item.first_tile(pool.window), item.head};
-    for (; at.tile <= item.last_tile(); at = at.after(item)) attend_tile<E>(pool, item, at, desk);
+    const int64_t share = next ? next->length / ((item.last_tile() - at.tile + 1) * (item.end_head - item.head)) + 1 : 0;
+    for (int64_t from = 0; at.tile <= item.last_tile(); at = at.after(item), from += share) {
+        if (next) fetch_queries(pool, *next, q, from, std::min(from + share, next->length));
+        attend_tile<E>(pool, item, at, desk);
+    }
     each_row(pool, item, [&](int64_t row, int64_t number) {
         const V total = all(sum(load(desk.total + row * LANES)));
         const float* mixed = desk.mixed + row * lanes;

@@ -38,7 +38,10 @@ void attend_all(const Pool& pool, const std::vector<Item>& items, const float* q
     Threads::run(team(2 * work * pool.head_dim * pool.group(), threads), [&](Member& member) {
         static thread_local Desk desk;
         desk.lay(most, pool);
-        member.share((int64_t)items.size(), [&](int64_t i) { attend<E>(pool, items[i], queries, out, desk); });
+        const int64_t count = items.size();
+        member.share(count, [&](int64_t i) {
+            attend<E>(pool, items[i], i + 1 < count ? &items[i + 1] : nullptr, queries, out, desk);
+        });
     });
 }
 

@@ -143,6 +143,18 @@ inline void copy(const float* from, int count, float* to) {  // short runs: a li
     for (; i < count; i++) to[i] = from[i];
 }
 
+// `count` halves into the lower or upper halves of words; the other halves, which another thread may be writing, stay untouched.
+inline void write_halves(const uint16_t* from, int count, int upper, uint16_t* words) {
+    int i = 0;
+#if defined(__AVX512F__)
+    for (; i + LANES <= count; i += LANES) {
+        const __m512i wide = _mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i*)(from + i)));
+        _mm512_mask_storeu_epi16(words + 2 * i, upper ? 0xaaaaaaaau : 0x55555555u, upper ? _mm512_slli_epi32(wide, 16) : wide);
+    }
+#endif
+    for (; i < count; i++) words[2 * i + upper] = from[i];
+}
+
 // Lanes are folded by halving: 8 + 8, 4 + 4, 2 + 2, 1 + 1.
 inline float sum(V v) {
     __m256 eight = _mm256_add_ps(low(v), high(v));

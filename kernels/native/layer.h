@@ -81,8 +81,7 @@ void write_value(const Pool& pool, int64_t slot, const float* value) {
         return;
     }
     const uint16_t* from = (const uint16_t*)value;  // the halves of a word belong to two keys
-    uint16_t* halves = (uint16_t*)to + offset % E::PER;
-    for (int d = 0; d < pool.head_dim; d++) halves[d * E::PER] = from[d];
+    write_halves(from, pool.head_dim, (int)(offset % E::PER), (uint16_t*)to);
 }
 
 // One projected row: heads turned by the angles of its position, queries out, key and value to their slots.
