@@ -117,11 +117,15 @@ inline void store_halves(uint16_t* p, V v) {
 
 // The last lanes of a row pass through the same instructions as the others, filled up with `fill`.
 #if defined(__AVX512F__)
-inline __mmask16 first_lanes(int count) { return (__mmask16)(count >= LANES ? 0xffff : (1 << count) - 1); }
+inline __mmask16 first_lanes(int count) { return (__mmask16)((1 << count) - 1); }
 inline V load_part(const float* p, int count, float fill = 0.0f) {
+    if (count >= LANES) return load(p);
     return {_mm512_mask_loadu_ps(_mm512_set1_ps(fill), first_lanes(count), p)};
 }
-inline void store_part(float* p, V v, int count) { _mm512_mask_storeu_ps(p, first_lanes(count), v.x); }
+inline void store_part(float* p, V v, int count) {
+    if (count >= LANES) return store(p, v);
+    _mm512_mask_storeu_ps(p, first_lanes(count), v.x);
+}
 #else
 inline V load_part(const float* p, int count, float fill = 0.0f) {
     if (count >= LANES) return load(p);
