@@ -166,10 +166,11 @@ class EngineLoop:
             self._wake.notify()
         for handle, one in unserved.items():  # nobody started the loop
             self._call(one.on_outcome, self._ended(handle, one.queued_at, EngineStopped()))
-        for thread in (self._thread, self._courier):
+        threads = [thread for thread in (self._thread, self._courier, self._guard) if thread is not threading.current_thread()]
+        for thread in threads:  # all of them: whichever held the engine last would free its memory while the interpreter ends
             if thread.ident is not None:
                 thread.join(max(0.0, deadline - time.monotonic()))
-        return not (self._thread.is_alive() or self._courier.is_alive())
+        return not any(thread.is_alive() for thread in threads)
 
     def stats(self) -> dict[str, float]:
         """Every figure of `engine.metrics`, by name."""

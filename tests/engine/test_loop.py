@@ -398,3 +398,19 @@ def test_an_engine_that_stands_still_while_work_is_open_says_so(monkeypatch: pyt
     with pytest.raises(EngineFailed, match="1 requests wait"):
         for _ in range(200):
             engine.step()
+
+
+def test_a_loop_that_was_stopped_leaves_no_thread_behind() -> None:
+    """A thread that outlives `stop` may be the last to hold the engine, and frees its tensors while the interpreter ends: an abort."""
+    before = set(threading.enumerate())
+    stopped = loop_for(Plain())
+    assert stopped.stop(drain=True, timeout=30)
+    assert set(threading.enumerate()) <= before
+
+
+def test_a_callback_may_stop_the_loop_that_calls_it() -> None:
+    stopped, answers = loop_for(Plain()), SimpleQueue()
+    stopped.submit(
+        Score((1, 2, 3)), priority=Priority.ROUTINE, on_outcome=lambda _: answers.put(stopped.stop(drain=True, timeout=30))
+    )
+    assert answers.get(timeout=60) is True
