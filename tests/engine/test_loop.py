@@ -401,7 +401,7 @@ def test_an_engine_that_stands_still_while_work_is_open_says_so(monkeypatch: pyt
 
 
 def test_a_loop_that_was_stopped_leaves_no_thread_behind() -> None:
-    """A thread that outlives `stop` may be the last to hold the engine, and frees its tensors while the interpreter ends: an abort."""
+    """One that outlives `stop` may be the last to hold the engine, and free its tensors while the interpreter ends: an abort."""
     before = set(threading.enumerate())
     stopped = loop_for(Plain())
     assert stopped.stop(drain=True, timeout=30)
