@@ -24,8 +24,8 @@ class EngineConfig:
     token_budget: int = 2048  # tokens a step may compute
     chunk: int = 512  # tokens one sequence may compute a step; chunks end at absolute multiples of it
     long: int = 4096  # a sequence with more tokens to go is long: beside others it waits its turn
-    long_chunk: int = 128  # tokens a long one computes a step: whoever arrives waits for the end of that step
-    long_share: float = 0.125  # tokens that all long ones compute a step, relative to those of the others in it
+    long_chunk: int = 64  # tokens a long one computes a step: whoever arrives waits for the end of that step
+    long_share: float = 0.0625  # tokens that all long ones compute a step, relative to those of the others in it
     stat_share: float = 0.25  # tokens that all classes below compute beside STAT, relative to those of STAT in the step
     deep: int = 16384  # from this position on chunks are halved, and again at each doubling: attention costs grow with the context
     grid: int = 16  # a chunk cut short by the budget ends at an absolute multiple of this
