@@ -46,7 +46,8 @@ def _bar(bar: Bar, top: float, largest: float) -> str:
     room = WIDTH - LABELS - FIGURES
     length = max(1.0, room * bar.value / largest)
     kind = "ours" if bar.label == OURS else "other"
-    words = f"{'<' if bar.late else ''}{bar.value:,.3g}"
+    figure = f"{bar.value:,.0f}" if bar.value >= 1000 else f"{bar.value:.3g}"
+    words = f"{'<' if bar.late else ''}{figure}"
     if bar.ratio is not None:
         words += f" · ours is {'>' if bar.late else ''}{bar.ratio:.2f} times as fast"
     base = top + HEIGHT - 4
