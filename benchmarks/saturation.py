@@ -18,7 +18,7 @@ from benchmarks.measured import Bar, Measured
 from benchmarks.options import Options
 from benchmarks.ours import Ours, default
 from benchmarks.peer import Work
-from engine import CharacterTokenizer, Protocol, Variant
+from engine import Protocol, Tokenizer, Variant
 from engine.protocols import BASES, RegionPlan, VariantPlan
 from engine.request import REFERENCE, Request, ScoreResult, Sharing
 
@@ -33,7 +33,7 @@ class Region:
     """A contig whose sites from WINDOW on are to be saturated, and how ours reads it."""
 
     contig: str
-    tokenizer: CharacterTokenizer
+    tokenizer: Tokenizer
 
     def fetch(self, start: int, end: int) -> str:
         """Bases, 0-based, end excluded."""

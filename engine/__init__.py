@@ -32,13 +32,12 @@ from engine.request import (
     Sharing,
 )
 from engine.scan import combine_region, plan_region
-from engine.tokenizer import CharacterTokenizer
+from engine.tokenizers.interface import Tokenizer
 from engine.version import VERSION as __version__
 from engine.windows import combine, combine_sequence, plan_sequence, plan_variant, reverse_complement
 
 __all__ = [
     "BlockPool",
-    "CharacterTokenizer",
     "Deployment",
     "Embed",
     "EmbedResult",
@@ -65,6 +64,7 @@ __all__ = [
     "SequenceScore",
     "Sharing",
     "SiteScore",
+    "Tokenizer",
     "Variant",
     "VariantPlan",
     "VariantScore",

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from engine.errors import UnsupportedTokenizer
 from engine.protocols import AMBIGUOUS, BASES, UNKNOWN, Strand, Tokenizes
 from engine.request import Branch, Score, Sharing
-from engine.tokenizer import Encoded
+from engine.tokenizers.interface import Encoded
 
 _COMPLEMENT = str.maketrans("ACGTRYSWKMBDHVN", "TGCAYRSWMKVHDBN")
 _BASES = frozenset(BASES)
@@ -53,7 +53,7 @@ def requests(
     for reverse in directions(strand):
         read = [encoded(reverse_complement(window) if reverse else window, tokenizer) for window in windows]
         flags |= {UNKNOWN} if any(window.unknown for window in read) else set()
-        tokens = [(tokenizer.bos, *window.ids) for window in read]
+        tokens = [(*tokenizer.before, *window.ids) for window in read]
         trunks = [Score(window, sharing) for window in tokens[: len(references)]]
         scores += [*trunks, *(branch(trunks, window) for window in tokens[len(references) :])]
     return tuple(scores), frozenset(flags)

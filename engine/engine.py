@@ -13,7 +13,7 @@ from engine.fingerprint import Deployment
 from engine.metrics import CLASSES, StepMeter
 from engine.request import Outcome, Priority, Request
 from engine.scheduler import Scheduler
-from engine.tokenizer import CharacterTokenizer
+from engine.tokenizers.interface import Tokenizer
 from engine.trace import Step, Times, Trace, marks
 
 _STILL = 100  # steps that do nothing before the engine gives up
@@ -36,7 +36,7 @@ class Engine:
         scheduler: Scheduler,
         runner: Runs,
         deployment: Deployment,
-        tokenizer: CharacterTokenizer,
+        tokenizer: Tokenizer,
         *,
         batch_invariant: bool,
         golden: str = "",

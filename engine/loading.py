@@ -16,7 +16,8 @@ from engine.fingerprint import Deployment, digest
 from engine.limits import Limits
 from engine.scheduler import Scheduler
 from engine.static import StaticScheduler
-from engine.tokenizer import FILE, CharacterTokenizer
+from engine.tokenizers import choosing
+from engine.tokenizers.vocab_json import FILE
 from engine.version import VERSION
 
 
@@ -39,7 +40,7 @@ def load(folder: Path, *, config: EngineConfig, clock: Callable[[], float] = tim
     torch.set_num_threads(config.threads)
     used = torch.backends.cpu.get_cpu_capability().lower()
     isa.verify(config.isa, used)
-    tokenizer = CharacterTokenizer.from_folder(folder)
+    tokenizer = choosing.from_folder(folder)
     try:
         model = Model(folder, config.block_size, kernels=config.kernels, level=used, precision=config.precision)
     except KernelsUnavailable as error:

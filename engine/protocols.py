@@ -9,7 +9,7 @@ from typing import Protocol as Interface
 
 from engine.errors import InvalidRequest
 from engine.request import Request, Score
-from engine.tokenizer import Encoded
+from engine.tokenizers.interface import Encoded
 
 Kind = Literal["centred", "grid-centred", "right-end", "region-scan"]
 Strand = Literal["forward", "reverse", "average"]
@@ -26,10 +26,13 @@ NO_REFERENCE_BASE = "no_reference_base"  # the reference holds none of A, C, G a
 class Tokenizes(Interface):
     """What planning needs of a tokenizer."""
 
-    bos: int
+    @property
+    def before(self) -> tuple[int, ...]:
+        """Ids that precede every sequence."""
+        ...
 
-    def encode(self, text: str) -> Encoded:
-        """Ids without bos, and the places of unknown characters."""
+    def encode(self, bases: str) -> Encoded:
+        """Ids without those before, and the places of unknown characters."""
         ...
 
 

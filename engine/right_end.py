@@ -34,7 +34,7 @@ def plan(protocol: Protocol, variant: Variant, fetch: Fetch, tokenizer: Tokenize
         flags |= {UNKNOWN} if before.unknown else set()
         read = [alternates.reverse_complement(allele) if reverse else allele for allele in (ref, alt)]
         ends = [alternates.encoded(allele, tokenizer).ids for allele in read]
-        requests += _requests((tokenizer.bos, *before.ids), ends[0], ends[1], sharing)
+        requests += _requests((*tokenizer.before, *before.ids), ends[0], ends[1], sharing)
     strands = len(alternates.directions(protocol.strand))
     scored_as: ScoredAs = "next-token" if len(ref) == 1 else "chained"
     return VariantPlan(tuple(requests), tuple(sorted(flags)), scored_as, strands, counted=len(ref))

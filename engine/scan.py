@@ -79,7 +79,9 @@ def _pass(
     ids = alternates.encoded(BASES[::-1] if reverse else BASES, tokenizer)  # TGCA complements ACGT, base by base
     if ids.unknown:
         raise InvalidRequest("the tokenizer has no ids of their own for A, C, G and T")
-    request = Score((tokenizer.bos, *tokens.ids), sharing, alternatives=ids.ids, alternatives_from=1 + context)
+    request = Score(
+        (*tokenizer.before, *tokens.ids), sharing, alternatives=ids.ids, alternatives_from=len(tokenizer.before) + context
+    )
     ambiguous = next((place for place, base in enumerate(read) if base not in BASES), None)
     return request, Pass(first, count, context, reverse, ambiguous, tokens.unknown[0] if tokens.unknown else None)
 

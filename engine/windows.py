@@ -101,13 +101,13 @@ def plan_sequence(
     flags |= {AMBIGUOUS} if is_ambiguous(sequence.upper()) else set()
     said, length = tuple(sorted(flags)), len(encoded.ids)
     if length <= context:
-        return SequencePlan((Score((tokenizer.bos, *encoded.ids), sharing),), encoded.unknown, said)
+        return SequencePlan((Score((*tokenizer.before, *encoded.ids), sharing),), encoded.unknown, said)
     if window is None:
         raise ContextTooLong(positions=length, context=context)
     if not 1 <= window <= context // 2:
         raise InvalidRequest(f"the window must be between 1 and {context // 2}, half of the model's context, not {window}")
     starts = range(0, length - window, window)
-    requests = tuple(Score((tokenizer.bos, *encoded.ids[start : start + 2 * window]), sharing) for start in starts)
+    requests = tuple(Score((*tokenizer.before, *encoded.ids[start : start + 2 * window]), sharing) for start in starts)
     return SequencePlan(requests, encoded.unknown, said, tuple(min(start, window) for start in starts), window)
 
 

@@ -82,4 +82,4 @@ def embed(engine: Engine, named: Named, options: argparse.Namespace) -> Rows:
 
 
 def _after_bos(engine: Engine, sequence: str) -> tuple[int, ...]:
-    return (engine.tokenizer.bos, *engine.tokenizer.encode(sequence).ids)
+    return (*engine.tokenizer.before, *engine.tokenizer.encode(sequence).ids)

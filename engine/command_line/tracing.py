@@ -64,7 +64,7 @@ def workload(engine: Engine) -> Iterator[Arrival]:
     most = min(engine.context, 512)
 
     def tokens(length: int) -> tuple[int, ...]:
-        return (engine.tokenizer.bos, *generator.choices(bases, k=min(length, most) - 1))
+        return (*engine.tokenizer.before, *generator.choices(bases, k=min(length, most) - 1))
 
     def drawn(length: int, limit: int) -> Generate:
         return Generate(tokens(length), limit, Sampling(temperature=1.0, seed=length))
@@ -100,6 +100,6 @@ def serve(engine: Engine, arrivals: list[Arrival]) -> None:
 
 def warm(engine: Engine) -> None:
     """The first steps of a process load libraries and find memory: they are not what a trace is looked at for."""
-    engine.submit(0, Generate((engine.tokenizer.bos,) * 64, 8), Priority.ROUTINE)
+    engine.submit(0, Generate(engine.tokenizer.encode("A" * 64).ids, 8), Priority.ROUTINE)
     while engine.scheduler.has_work:
         engine.step()

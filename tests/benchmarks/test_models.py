@@ -15,7 +15,7 @@ from benchmarks import models
 from benchmarks.models import SLIDING, SMALL, Shape
 from benchmarks.ours import Ours
 from engine import EngineConfig, Score, ScoreResult
-from engine.tokenizer import CharacterTokenizer
+from engine.tokenizers.choosing import from_folder
 from tests.benchmarks.tiny import TINY
 
 
@@ -56,7 +56,7 @@ def test_bfloat16_holds_every_weight_exactly(tmp_path: Path) -> None:
 
 def test_the_vocabulary_has_sixteen_symbols_and_the_four_bases_where_the_workloads_expect_them(tmp_path: Path) -> None:
     models.write(TINY, tmp_path / "model")
-    tokenizer = CharacterTokenizer.from_folder(tmp_path / "model")
+    tokenizer = from_folder(tmp_path / "model")
     assert (tokenizer.size, tokenizer.encode("ACGTN").ids) == (16, (4, 5, 6, 7, 8))
 
 

@@ -7,15 +7,16 @@ import pytest
 from benchmarks import agreement, models, saturation, workloads
 from benchmarks.options import Options
 from benchmarks.saturation import SITES, WINDOW, Region
-from engine import CharacterTokenizer, Protocol
+from engine import Protocol
 from engine.request import Score
+from engine.tokenizers.choosing import from_folder
 
 CONTIG = workloads.contig(SITES + 2 * WINDOW)
 
 
 @pytest.fixture
 def region(tiny_model: Path) -> Region:
-    return Region(CONTIG, CharacterTokenizer.from_folder(tiny_model))
+    return Region(CONTIG, from_folder(tiny_model))
 
 
 def test_the_scan_scores_every_site_once_after_the_same_context(region: Region) -> None:

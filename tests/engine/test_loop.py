@@ -17,7 +17,7 @@ from engine.errors import EngineFailed, EngineStopped, InvalidRequest, RequestTo
 from engine.fingerprint import Deployment
 from engine.loop import EngineLoop
 from engine.request import REFERENCE, Branch, Generate, Outcome, Priority, Score
-from engine.tokenizer import CharacterTokenizer
+from engine.tokenizers.vocab_json import from_symbols
 from tests.engine.driving import echo, scheduler
 
 CONFIG = EngineConfig(slots=2, token_budget=64, chunk=32, blocks=8, block_size=16)
@@ -70,7 +70,7 @@ class Clock:
 
 
 def loop_for(runner: Gate | Plain, **settings: Any) -> EngineLoop:
-    tokenizer = CharacterTokenizer({"bos": 1, "A": 3})
+    tokenizer = from_symbols({"bos": 1, "A": 3})
     engine = Engine(scheduler(CONFIG), runner, DEPLOYMENT, tokenizer, batch_invariant=True)
     loop = EngineLoop(engine, **settings)
     loop.start()
@@ -183,7 +183,7 @@ def test_a_stopped_loop_refuses_and_says_so(loop: EngineLoop) -> None:
 
 
 def test_a_loop_that_was_never_started_still_answers() -> None:
-    engine = Engine(scheduler(CONFIG), Plain(), DEPLOYMENT, CharacterTokenizer({"bos": 1}), batch_invariant=True)
+    engine = Engine(scheduler(CONFIG), Plain(), DEPLOYMENT, from_symbols({"bos": 1}), batch_invariant=True)
     loop, ended = EngineLoop(engine), Waiting()
     loop.submit(LONG, priority=Priority.STAT, on_outcome=ended)
     assert loop.stop(drain=False, timeout=WAIT)
@@ -392,7 +392,7 @@ def test_what_is_no_longer_trusted_is_forgotten_between_two_steps(loop: EngineLo
 
 def test_an_engine_that_stands_still_while_work_is_open_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """A deadlock must not spin unseen with every light green."""
-    engine = Engine(scheduler(CONFIG), Plain(), DEPLOYMENT, CharacterTokenizer({"bos": 1}), batch_invariant=True)
+    engine = Engine(scheduler(CONFIG), Plain(), DEPLOYMENT, from_symbols({"bos": 1}), batch_invariant=True)
     monkeypatch.setattr(engine.scheduler, "_next", lambda: None)
     engine.submit(1, Score((1, 2, 3)), Priority.ROUTINE)
     with pytest.raises(EngineFailed, match="1 requests wait"):

@@ -16,7 +16,7 @@ from engine.config import LARGEST_THREADS, EngineConfig
 from engine.errors import ConfigRefused, ModelRefused
 from engine.loading import load
 from engine.model import read_config, weight_files
-from engine.tokenizer import CharacterTokenizer
+from engine.tokenizers.choosing import from_folder
 from tests.engine.checkpoints import SYMBOLS, Shape, config
 
 SMALL = EngineConfig(blocks=96, self_test=False)
@@ -78,7 +78,7 @@ def test_a_file_nested_too_deep_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelRefused, match="not valid JSON"):
         read_config(tmp_path)
     with pytest.raises(ModelRefused, match="not valid JSON"):
-        CharacterTokenizer.from_folder(tmp_path)
+        from_folder(tmp_path)
 
 
 def test_a_folder_in_the_place_of_a_file_is_refused(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_a_folder_in_the_place_of_a_file_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ModelRefused, match="cannot be read"):
         read_config(tmp_path)
     with pytest.raises(ModelRefused, match="cannot be read"):
-        CharacterTokenizer.from_folder(tmp_path)
+        from_folder(tmp_path)
 
 
 @pytest.mark.parametrize("index", [{}, {"weight_map": []}, {"weight_map": {"a": 1}}, {"weight_map": {"a": "x\0y"}}])

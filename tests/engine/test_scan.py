@@ -28,7 +28,7 @@ def scan(found: RegionPlan, chain: MarkovChain = CHAIN) -> tuple[SiteScore, ...]
 
 
 def log_p(base: str, context: str, chain: MarkovChain) -> float:
-    tokens = (TOKENIZER.bos, *TOKENIZER.encode(context).ids)
+    tokens = (*TOKENIZER.before, *TOKENIZER.encode(context).ids)
     return chain.after(tokens)[TOKENIZER.encode(base).ids[0]]
 
 

@@ -18,7 +18,7 @@ from engine.batch import Row
 from engine.config import EngineConfig
 from engine.engine import Engine
 from engine.request import REFERENCE, Branch, Generate, Outcome, Priority, Request, Sampling, Score
-from engine.tokenizer import CharacterTokenizer
+from engine.tokenizers.vocab_json import from_symbols
 from engine.trace import Kind, Mark, Step, Times, Trace, chrome, lanes, marks
 from tests.engine.driving import scheduler
 from tests.engine.test_loop import DEPLOYMENT, Plain
@@ -47,7 +47,7 @@ class Ticking:
 
 
 def engine(config: EngineConfig = CONFIG, trace: Trace | None = None) -> Engine:
-    made = Engine(scheduler(config), Plain(), DEPLOYMENT, CharacterTokenizer({"bos": 1}), batch_invariant=True)
+    made = Engine(scheduler(config), Plain(), DEPLOYMENT, from_symbols({"bos": 1}), batch_invariant=True)
     made.trace = trace
     return made
 

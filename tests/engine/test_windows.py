@@ -21,11 +21,12 @@ from engine.errors import (
 )
 from engine.protocols import AMBIGUOUS, CUT_LEFT, CUT_RIGHT, UNKNOWN, Protocol, Variant, VariantPlan, VariantScore
 from engine.request import PRIVATE, REFERENCE, Score, ScoreResult, Sharing
-from engine.tokenizer import CharacterTokenizer, Encoded
+from engine.tokenizers.interface import Encoded
+from engine.tokenizers.vocab_json import from_symbols
 from engine.windows import combine, combine_sequence, plan_sequence, plan_variant, reverse_complement
 from tests.engine.checkpoints import SYMBOLS
 
-TOKENIZER = CharacterTokenizer(SYMBOLS)
+TOKENIZER = from_symbols(SYMBOLS)
 BASES = st.sampled_from("ACGT")
 SHORT = Protocol(window=24)
 STRANDS = st.sampled_from(["forward", "reverse", "average"])
@@ -57,7 +58,7 @@ def scored(found: VariantPlan) -> VariantScore:
 
 
 def text(request: Score) -> str:
-    assert request.tokens[0] == TOKENIZER.bos
+    assert request.tokens[:1] == TOKENIZER.before
     return TOKENIZER.decode(request.scored[1:])
 
 
@@ -214,10 +215,10 @@ def test_every_request_of_a_plan_shares_what_the_caller_says(sharing: Sharing) -
 class Triplets:
     """A tokenizer of three bases a token."""
 
-    bos = 0
+    before = (0,)
 
-    def encode(self, text: str) -> Encoded:
-        return Encoded(tuple(range(len(text) // 3)), ())
+    def encode(self, bases: str) -> Encoded:
+        return Encoded(tuple(range(len(bases) // 3)), range(0, len(bases) + 1, 3), ())
 
 
 @pytest.mark.parametrize("kind", ["centred", "right-end"])
@@ -274,4 +275,4 @@ def test_an_empty_sequence_is_refused() -> None:
 
 def test_a_vocabulary_without_a_place_for_unknown_characters_refuses_them() -> None:
     with pytest.raises(UnknownSymbol, match="'N' at position 3"):
-        CharacterTokenizer({"bos": 0, "A": 1, "C": 2}).encode("acn")
+        from_symbols({"bos": 0, "A": 1, "C": 2}).encode("acn")

@@ -34,7 +34,7 @@ def other(bases: str) -> str:
 
 def log_p(allele: str, context: str) -> float:
     """The definition, base by base."""
-    tokens, total = (TOKENIZER.bos, *TOKENIZER.encode(context).ids), []
+    tokens, total = (*TOKENIZER.before, *TOKENIZER.encode(context).ids), []
     for token in TOKENIZER.encode(allele).ids:
         total.append(CHAIN.after(tokens)[token])
         tokens = (*tokens, token)
@@ -69,7 +69,7 @@ def test_both_strands_are_their_mean() -> None:
 def test_a_single_base_asks_one_distribution_for_both_alleles() -> None:
     (request,) = plan(100, CONTIG[99], other(CONTIG[99])).requests
     wanted = TOKENIZER.encode(CONTIG[99] + other(CONTIG[99])).ids
-    assert request == NextToken((TOKENIZER.bos, *TOKENIZER.encode(CONTIG[99 - 23 : 99]).ids), wanted, REFERENCE)
+    assert request == NextToken((*TOKENIZER.before, *TOKENIZER.encode(CONTIG[99 - 23 : 99]).ids), wanted, REFERENCE)
 
 
 def test_longer_alleles_are_chained_on_one_trunk() -> None:
@@ -127,7 +127,7 @@ def test_only_the_side_that_is_read_can_be_cut(position: int, strand: str, flags
 def test_the_first_base_of_a_contig_is_read_after_nothing() -> None:
     (request,) = plan(1, CONTIG[0], other(CONTIG[0])).requests
     assert isinstance(request, NextToken)
-    assert request.context == (TOKENIZER.bos,)
+    assert request.context == TOKENIZER.before
 
 
 def test_only_ambiguous_bases_that_are_read_are_flagged() -> None:

@@ -88,7 +88,7 @@ def test_a_scanned_site_has_the_probabilities_of_the_next_token_after_its_contex
     sites = combine_region(plan, [found[request] for request in plan.requests])
     for site in sites[::7]:
         at = site.position - 1
-        context = (engine.tokenizer.bos, *engine.tokenizer.encode(CONTIG[(at // 48 - 1) * 48 : at]).ids)
+        context = (*engine.tokenizer.before, *engine.tokenizer.encode(CONTIG[(at // 48 - 1) * 48 : at]).ids)
         request = NextToken(context, engine.tokenizer.encode("ACGT").ids)
         assert site.logprobs == tuple(results(engine, [request])[request].logprobs)
 
