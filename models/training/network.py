@@ -1,4 +1,7 @@
-"""The Llama network in plain torch, with the tensor names of Hugging Face, so that its files load anywhere."""
+"""The Llama network in plain torch, with the tensor names of Hugging Face, so that its files load anywhere.
+
+With a sliding window it is what Hugging Face calls Mistral; the tensors are the same.
+"""
 
 import json
 from dataclasses import asdict, dataclass, fields
@@ -8,6 +11,8 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 from torch.nn import functional as F
+
+from models.training.banded import banded_attention
 
 PAD, BOS, EOS = 0, 1, 2
 FIRST_BASE = 3  # token of a base code: A C G T N = 3 4 5 6 7
@@ -27,14 +32,21 @@ class LlamaConfig:
     rms_norm_eps: float = 1e-5
     rope_theta: float = 10_000.0
     max_position_embeddings: int = 512
+    sliding_window: int | None = None  # bases a layer looks back, its own included; None: all
 
     @classmethod
     def read(cls, folder: Path) -> "LlamaConfig":
         stored = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-        return cls(**{field.name: stored[field.name] for field in fields(cls)})
+        return cls(**{field.name: stored[field.name] for field in fields(cls) if field.name in stored})
 
     def as_hugging_face(self) -> dict[str, object]:
-        fixed = {"architectures": ["LlamaForCausalLM"], "model_type": "llama", "hidden_act": "silu", "torch_dtype": "float32"}
+        family = "Llama" if self.sliding_window is None else "Mistral"
+        fixed = {
+            "architectures": [f"{family}ForCausalLM"],
+            "model_type": family.lower(),
+            "hidden_act": "silu",
+            "torch_dtype": "float32",
+        }
         without = {"tie_word_embeddings": False, "attention_bias": False, "mlp_bias": False}
         return {**fixed, **asdict(self), **without, "bos_token_id": BOS, "eos_token_id": EOS, "pad_token_id": PAD}
 
@@ -52,7 +64,7 @@ class Norm(nn.Module):
 class Attention(nn.Module):
     def __init__(self, config: LlamaConfig) -> None:
         super().__init__()
-        self.head_dim = config.head_dim
+        self.head_dim, self.window = config.head_dim, config.sliding_window
         queries, keys = config.num_attention_heads * config.head_dim, config.num_key_value_heads * config.head_dim
         self.q_proj = nn.Linear(config.hidden_size, queries, bias=False)
         self.k_proj = nn.Linear(config.hidden_size, keys, bias=False)
@@ -65,7 +77,10 @@ class Attention(nn.Module):
             for projection in (self.q_proj, self.k_proj, self.v_proj)
         )
         query, key = rotate(query, cosine, sine), rotate(key, cosine, sine)
-        mixed = F.scaled_dot_product_attention(query, key, value, is_causal=True, enable_gqa=True)
+        if self.window is None:
+            mixed = F.scaled_dot_product_attention(query, key, value, is_causal=True, enable_gqa=True)
+        else:
+            mixed = banded_attention(query, key, value, self.window)
         out: Tensor = self.o_proj(mixed.transpose(1, 2).flatten(2))
         return out
 

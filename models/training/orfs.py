@@ -4,7 +4,7 @@ These are frames, not annotated genes: a long frame on the wrong strand of a gen
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,10 @@ class Frame:
         left, right = (UPSTREAM, DOWNSTREAM) if self.strand == "+" else (DOWNSTREAM, UPSTREAM)
         return Frame(max(first, self.start - left), min(last, self.end + right), self.strand)
 
+    def without_stop(self) -> "Frame":
+        """From the start codon to the last codon before the stop."""
+        return replace(self, end=self.end - 3) if self.strand == "+" else replace(self, start=self.start + 3)
+
 
 def find_frames(genome: Codes, *, first: int, last: int, minimum: int) -> list[Frame]:
     """Frames of at least `minimum` coding bases, read wholly inside positions first to last, in order of position."""
@@ -52,8 +56,16 @@ def find_frames(genome: Codes, *, first: int, last: int, minimum: int) -> list[F
 
 def training_spans(genome: Codes) -> list[Frame]:
     """What training may read: frames before the held-out region, with flanks that end there too."""
-    frames = find_frames(genome, first=1, last=TRAINING_END, minimum=TRAINING_MINIMUM)
-    return [frame.with_flanks(first=1, last=TRAINING_END) for frame in frames]
+    return [frame.with_flanks(first=1, last=TRAINING_END) for frame in training_frames(genome)]
+
+
+def training_coding(genome: Codes) -> list[Frame]:
+    """The same frames without flanks and without the stop codon."""
+    return [frame.without_stop() for frame in training_frames(genome)]
+
+
+def training_frames(genome: Codes) -> list[Frame]:
+    return find_frames(genome, first=1, last=TRAINING_END, minimum=TRAINING_MINIMUM)
 
 
 def heldout_frames(genome: Codes) -> list[Frame]:

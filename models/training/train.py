@@ -1,7 +1,7 @@
-"""Trains the bundled model: `python -m models.training.train --minutes 50 --seed 0 --out DIR`.
+"""Trains the bundled model: `python -m models.training.train --out DIR [--from FOLDER] [--tokens N] [--seed N] [--resume]`.
 
-The seed fixes the first weights and the order of the windows. How far a run gets in its minutes, and so the learning
-rate at each step, depends on the machine: two runs agree in recipe, not in bits.
+Every few minutes the whole state goes to `DIR/checkpoint.pt`; `--resume` goes on from there, with the windows that would
+have come next.
 """
 
 import argparse
@@ -9,110 +9,160 @@ import json
 import math
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
+import numpy as np
 import torch
+from torch import Tensor
 from torch.nn import functional as F
 
-from models.training import machine, measures
-from models.training.copies import heldout_genes
+from models.training import machine
+from models.training.evaluate import file_hash
 from models.training.genome import Codes, read_genome
-from models.training.measures import QUICK
-from models.training.network import Llama, LlamaConfig, save
-from models.training.orfs import training_spans
-from models.training.scoring import as_tokens
+from models.training.network import Llama, LlamaConfig, load, save
+from models.training.recipe import LONG, STEP_TOKENS, Recipe
+from models.training.scoring import as_tokens, cores
 from models.training.windows import WindowSampler
 
-
-@dataclass(frozen=True)
-class Recipe:
-    minutes: float
-    seed: int
-    batch: int = 16
-    peak_rate: float = 1.5e-3
-    final_share: float = 0.05  # of the peak, where the cosine ends
-    warmup_steps: int = 60
-    weight_decay: float = 0.1
-    clip: float = 1.0
-
-    def rate(self, step: int, elapsed: float) -> float:
-        """Linear warm-up by steps times a cosine over the minutes."""
-        done = min(1.0, elapsed / (60 * self.minutes))
-        cosine = 0.5 * (1 + math.cos(math.pi * done))
-        return self.peak_rate * min(1.0, (step + 1) / self.warmup_steps) * (self.final_share + (1 - self.final_share) * cosine)
+SLIDING_WINDOW = 256
+CHECKPOINT, CHECKPOINT_SECONDS = "checkpoint.pt", 150
+LOG_STEPS = 25
 
 
-@dataclass(frozen=True)
-class Progress:
-    step: int
-    elapsed: float  # seconds
-    bits: float  # a base, of this batch
+@dataclass
+class Run:
+    """Everything that a checkpoint holds, and so all that decides how a run goes on."""
+
+    recipe: Recipe
+    network: Llama
+    optimiser: torch.optim.Optimizer
+    sampler: WindowSampler
+    done: int = 0  # tokens
+    seconds: float = 0.0  # beside whatever else the machine did
+    processor_seconds: float = 0.0
+    # (tokens, bits per base of each group of windows), averages over LOG_STEPS
+    bits: list[tuple[int, list[float]]] = field(default_factory=list)
+
+    @classmethod
+    def begin(cls, recipe: Recipe, network: Llama, genome: Codes) -> "Run":
+        optimiser = torch.optim.AdamW(network.parameters(), lr=0.0, betas=(0.9, 0.95), weight_decay=recipe.weight_decay, fused=True)
+        return cls(recipe, network.train(), optimiser, WindowSampler(genome, seed=recipe.seed))
+
+    def save(self, out: Path) -> None:
+        state = {name: getattr(self, name) for name in ("done", "seconds", "processor_seconds", "bits")}
+        parts = {name: getattr(self, name).state_dict() for name in ("network", "optimiser")}
+        torch.save({**state, **parts, "sampler": self.sampler.state}, out / f"{CHECKPOINT}.part")
+        (out / f"{CHECKPOINT}.part").replace(out / CHECKPOINT)
+        save(self.network, out)
+
+    def restore(self, out: Path) -> None:
+        state = torch.load(out / CHECKPOINT, weights_only=True)
+        self.network.load_state_dict(state.pop("network"))
+        self.optimiser.load_state_dict(state.pop("optimiser"))
+        self.sampler.state = state.pop("sampler")
+        for name, value in state.items():
+            setattr(self, name, value)
 
 
-def run(recipe: Recipe, network: Llama, sampler: WindowSampler) -> Iterator[Progress]:
-    """Trains until the minutes are over, one step at a time."""
-    optimiser = torch.optim.AdamW(network.parameters(), lr=0.0, betas=(0.9, 0.95), weight_decay=recipe.weight_decay)
-    network.train()
-    begun, step, elapsed = time.monotonic(), 0, 0.0
-    while elapsed < 60 * recipe.minutes:
-        for group in optimiser.param_groups:
-            group["lr"] = recipe.rate(step, elapsed)
-        _, windows = sampler.draw(recipe.batch)
+def steps(run: Run) -> Iterator[list[float]]:
+    """Trains until all tokens are read; yields the bits per base of each group of windows, step by step."""
+    with cores() as pool:
+        while run.done < run.recipe.tokens:
+            begun, worked = time.monotonic(), time.process_time()
+            for group in run.optimiser.param_groups:
+                group["lr"] = run.recipe.rate(run.done)
+            halves = [[run.sampler.read(places) for places in half] for half in run.recipe.halves(run.sampler, run.done)]
+            results = list(pool.map(lambda half: _gradients(run.network, half), halves))
+            for weight, *parts in zip(run.network.parameters(), *(gradients for _, gradients in results), strict=True):
+                weight.grad = sum(parts[1:], parts[0])
+            torch.nn.utils.clip_grad_norm_(run.network.parameters(), run.recipe.clip)
+            run.optimiser.step()
+            run.done += STEP_TOKENS
+            run.seconds += time.monotonic() - begun
+            run.processor_seconds += time.process_time() - worked
+            yield [value for bits, _ in results for value in bits]
+
+
+def _gradients(network: Llama, half: list[Codes]) -> tuple[list[float], list[Tensor]]:
+    """Bits per base of each group of windows, and this half's part of the gradient of the mean over the step's tokens."""
+    total, bits = torch.zeros(()), []
+    for windows in half:
         inputs, targets = as_tokens(windows)
         with torch.autocast("cpu", torch.bfloat16):
             logits = network(inputs)
-        loss = F.cross_entropy(logits.float().flatten(0, 1), targets.flatten())
-        optimiser.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
-        torch.nn.utils.clip_grad_norm_(network.parameters(), recipe.clip)
-        optimiser.step()
-        step, elapsed = step + 1, time.monotonic() - begun
-        yield Progress(step, elapsed, loss.item() / math.log(2))
+        loss = F.cross_entropy(logits.float().flatten(0, 1), targets.flatten(), reduction="sum")
+        bits.append(loss.item() / targets.numel() / math.log(2))
+        total = total + loss / STEP_TOKENS
+    return bits, list(torch.autograd.grad(total, list(network.parameters())))
 
 
-def train(recipe: Recipe, genome: Codes, out: Path) -> dict[str, object]:
-    """Writes weights, config, vocabulary and the record of the run; returns the record."""
-    torch.manual_seed(recipe.seed)
-    network = Llama(LlamaConfig())
-    network.initialise()
-    context = network.config.max_position_embeddings
-    sampler = WindowSampler(genome, training_spans(genome), length=context, seed=recipe.seed)
-    history = []
-    for progress in run(recipe, network, sampler):
-        history.append(progress)
-        if progress.step % 50 == 0:
-            recent = sum(entry.bits for entry in history[-50:]) / 50
-            print(f"{progress.elapsed:7.0f} s  step {progress.step:6d}  {recent:.4f} bits per base", flush=True)
-    save(network, out)
-    tokens = len(history) * recipe.batch * context
-    record: dict[str, object] = {
-        "recipe": asdict(recipe),
-        "precision": "bfloat16 autocast",
-        "steps": len(history),
-        "tokens": tokens,
-        "tokens_per_second": round(tokens / history[-1].elapsed),
-        "first_steps_bits": _mean(history[:20]),
-        "last_steps_bits": _mean(history[-20:]),
-        "held_out": measures.bits_per_base(network.eval(), genome, heldout_genes(genome), QUICK.stride),
-        "environment": machine.describe(),
-    }
+def train(run: Run, out: Path, start: Path | None) -> dict[str, object]:
+    """Writes checkpoints, weights, config, vocabulary and the record of the run; returns the record."""
+    recent: list[list[float]] = []
+    saved = time.monotonic()
+    for bits in steps(run):
+        recent.append(bits)
+        if len(recent) == LOG_STEPS:
+            run.bits.append((run.done, np.mean(recent, axis=0).round(4).tolist()))
+            rate = run.recipe.rate(run.done)
+            print(f"{run.seconds:7.0f} s  {run.done:11,} tokens  rate {rate:.6f}  {run.bits[-1][1]}", flush=True)
+            recent = []
+        if time.monotonic() - saved > CHECKPOINT_SECONDS:
+            run.save(out)
+            saved = time.monotonic()
+    run.save(out)
+    record = {**record_of(run), "start": start_of(start), "environment": machine.describe()}
     (out / "training.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
     return record
 
 
-def _mean(history: list[Progress]) -> float:
-    return round(sum(entry.bits for entry in history) / len(history), 4)
+def record_of(run: Run) -> dict[str, object]:
+    """What the run was; its seconds are those of the steps, beside whatever else the machine did."""
+    return {
+        "recipe": asdict(run.recipe),
+        "precision": "bfloat16 autocast",
+        "tokens": run.done,
+        "minutes": round(run.seconds / 60),
+        "processor_minutes": round(run.processor_seconds / 60),
+        "first_bits": run.bits[0][1] if run.bits else None,
+        "last_bits": run.bits[-1][1] if run.bits else None,
+    }
+
+
+def start_of(folder: Path | None) -> dict[str, object] | None:
+    """The weights a run started from, and the tokens that had gone into them."""
+    if folder is None:
+        return None
+    earlier = json.loads((folder / "training.json").read_text(encoding="utf-8"))
+    return {"name": folder.name, "sha256": file_hash(folder / "model.safetensors"), "tokens": earlier["tokens"]}
+
+
+def first_network(folder: Path | None, seed: int) -> Llama:
+    """Fresh weights, or those of a folder, with a sliding window."""
+    torch.manual_seed(seed)
+    start = Llama(LlamaConfig()) if folder is None else load(folder)
+    network = Llama(replace(start.config, sliding_window=SLIDING_WINDOW, max_position_embeddings=LONG))
+    if folder is None:
+        network.initialise()
+    else:
+        network.load_state_dict(start.state_dict())
+    return network
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--minutes", type=float, default=50)
-    parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--from", type=Path, dest="folder", help="model folder whose weights to start from")
+    parser.add_argument("--tokens", type=int, default=24_000_000)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--resume", action="store_true", help="go on from the checkpoint in --out")
     given = parser.parse_args()
-    record = train(Recipe(minutes=given.minutes, seed=given.seed), read_genome(), given.out)
-    print(json.dumps(record, indent=1))
+    given.out.mkdir(parents=True, exist_ok=True)
+    run = Run.begin(Recipe(tokens=given.tokens, seed=given.seed), first_network(given.folder, given.seed), read_genome())
+    if given.resume:
+        run.restore(given.out)
+    print(json.dumps(train(run, given.out, given.folder), indent=1))
 
 
 if __name__ == "__main__":
