@@ -78,16 +78,15 @@ def _agreeing(found: KernelSet, geometry: Geometry, precision: Precision) -> Ker
 
 def disagreement(found: KernelSet, geometry: Geometry, precision: Precision) -> float:
     """Largest difference to the reference over the stages of a pass on random rows; not a number where one is not finite."""
-    plain = Plain(geometry, precision, library=False)
-    weights, differences = _weights(geometry), []
-    layers, pools = (
-        [kernels.layer(weights) for kernels in (found, plain)],
-        [_poisoned(kernels, geometry) for kernels in (found, plain)],
-    )
+    plain, differences = Plain(geometry, precision, library=False), []
+    pools = [_poisoned(kernels, geometry) for kernels in (found, plain)]
     hidden = [_normal(_LENGTH, _WIDTH) for _ in range(2)]
     places, plan = _places(geometry), [Span(0, 0, _LENGTH, tuple(range(-(-_LENGTH // geometry.block_size))))]
-    queries = [layer.project(x, places, *pool) for layer, x, pool in zip(layers, hidden, pools, strict=True)]
-    differences.append(_relative(queries, precision))
+    for head_norms in (False, True):  # what follows goes on from the second
+        weights = _weights(geometry, head_norms=head_norms)
+        layers = [kernels.layer(weights) for kernels in (found, plain)]
+        queries = [layer.project(x, places, *pool) for layer, x, pool in zip(layers, hidden, pools, strict=True)]
+        differences.append(_relative(queries, precision))
     attended = [kernels.plan(plan)(queries[1], *pool) for kernels, pool in zip((found, plain), pools, strict=True)]
     differences.append(_relative(attended, precision))
     for layer, x in zip(layers, hidden, strict=True):
@@ -116,12 +115,13 @@ def _normal(rows: int, width: int) -> Tensor:
     return torch.randn(rows, width, generator=torch.Generator().manual_seed(rows * width))
 
 
-def _weights(geometry: Geometry) -> LayerWeights:
+def _weights(geometry: Geometry, *, head_norms: bool) -> LayerWeights:
     def matrix(out: int, width: int) -> Tensor:
         return _normal(out, width) / math.sqrt(width)
 
     g = geometry
     attended = g.heads * g.head_dim
+    query_norm, key_norm = (_normal(which, g.head_dim)[0].abs() + 0.5 for which in (2, 3))
     return LayerWeights(
         input_norm=_normal(1, _WIDTH)[0].abs() + 0.5,
         qkv=matrix(attended + 2 * g.kv_heads * g.head_dim, _WIDTH),
@@ -130,6 +130,8 @@ def _weights(geometry: Geometry) -> LayerWeights:
         gate_up=matrix(2 * _INNER, _WIDTH),
         down=matrix(_WIDTH, _INNER),
         eps=1e-5,
+        query_norm=query_norm if head_norms else None,
+        key_norm=key_norm if head_norms else None,
     )
 
 

@@ -95,15 +95,21 @@ def highest(x: Floats) -> Any:
 
 
 @jit
+def norm_row(x: Floats, weight: Floats, eps: np.float32, squares: Floats, lanes: Floats, out: Floats) -> None:
+    """See `reference.rms_norm`, for one row or one head: `[K] -> [K]`; `squares [K]` and `lanes [LANES]` are overwritten."""
+    for i in range(len(x)):
+        squares[i] = x[i] * x[i]
+    root = np.sqrt(lane_sum(squares, lanes) / np.float32(len(x)) + eps)
+    for i in range(len(x)):
+        out[i] = (x[i] / root) * weight[i]
+
+
+@jit
 def rms_norm(x: Floats, weight: Floats, eps: np.float32, out: Floats) -> None:
     """See `reference.rms_norm`: `[T, K] -> [T, K]`."""
-    squares, lanes, width = np.empty(x.shape[1], np.float32), np.empty(LANES, np.float32), np.float32(x.shape[1])
+    squares, lanes = np.empty(x.shape[1], np.float32), np.empty(LANES, np.float32)
     for row in range(len(x)):
-        for i in range(x.shape[1]):
-            squares[i] = x[row, i] * x[row, i]
-        root = np.sqrt(lane_sum(squares, lanes) / width + eps)
-        for i in range(x.shape[1]):
-            out[row, i] = (x[row, i] / root) * weight[i]
+        norm_row(x[row], weight, eps, squares, lanes, out[row])
 
 
 @jit
@@ -153,16 +159,31 @@ def rounded(words: npt.NDArray[np.uint32], drop: np.uint32) -> None:
 
 
 @jit
-def place(mixed: Floats, cos: Floats, sin: Floats, slots: Ints, heads: int, keys: Words, values: Words, queries: Floats) -> None:
-    """Turn the heads of projected rows; keys go transposed into their block, values as they are.
+def place(
+    mixed: Floats,
+    norms: Floats,
+    eps: np.float32,
+    cos: Floats,
+    sin: Floats,
+    slots: Ints,
+    heads: int,
+    keys: Words,
+    values: Words,
+    queries: Floats,
+) -> None:
+    """Norm and turn the heads of projected rows; keys go transposed into their block, values as they are.
 
-    `mixed [T, H + 2G, D]`, `slots [T, G]`, `keys [blocks, G, D, block_size]`, `values [blocks, G, block_size, D]`, out `[T, H, D]`.
+    `mixed [T, H + 2G, D]`, `slots [T, G]`, `keys [blocks, G, D, block_size]`, `values [blocks, G, block_size, D]`, out `[T, H, D]`;
+    `norms` of queries and of keys, `[2, D]`, or `[0, D]` where the model has none.
     """
     kv_heads, depth, size = keys.shape[1], keys.shape[2], keys.shape[3]
     drop = np.uint32(16) if keys.itemsize == 2 else np.uint32(0)
-    turned = np.empty(depth, np.float32)
+    turned, squares, lanes = np.empty(depth, np.float32), np.empty(depth, np.float32), np.empty(LANES, np.float32)
     words = turned.view(np.uint32)
     for row in range(len(mixed)):
+        if len(norms):
+            for h in range(heads + kv_heads):
+                norm_row(mixed[row, h], norms[0 if h < heads else 1], eps, squares, lanes, mixed[row, h])
         for h in range(heads):
             rotate(mixed[row, h], cos[row], sin[row], queries[row, h])
         for g in range(kv_heads):

@@ -29,6 +29,8 @@ class LayerWeights:
     gate_up: Tensor  # [2 * inner, hidden], gate first
     down: Tensor  # [hidden, inner]
     eps: float
+    query_norm: Tensor | None = None  # [D], for every head before it is turned; None where the model has none
+    key_norm: Tensor | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ class Layer(Protocol):
     """One layer, cut where attention stands."""
 
     def project(self, hidden: Tensor, places: Places, keys: Tensor, values: Tensor) -> Tensor:
-        """Norm, projection, rotation: `[T, hidden] -> queries [T, H, D]`; the rows' keys and values go into the pools."""
+        """Norm, projection, norms of heads, rotation: `[T, hidden] -> queries [T, H, D]`; the rows' keys and values go to the pools."""
         ...
 
     def finish(self, hidden: Tensor, attended: Tensor) -> None:

@@ -26,16 +26,16 @@ NATIVE_SET = "native-2"  # stands in the deployment fingerprint: change it whene
 LANES = 16
 _CPUINFO = Path("/proc/cpuinfo")
 
-_Argument: TypeAlias = Tensor | int | float
+_Argument: TypeAlias = Tensor | int | float | None
 _KINDS = {"t": ctypes.c_void_p, "l": ctypes.c_int64, "i": ctypes.c_int, "f": ctypes.c_float}
-_SIGNATURES = {  # t tensor, l 64-bit and i 32-bit number, f float
+_SIGNATURES = {  # t tensor or none, l 64-bit and i 32-bit number, f float
     "advise": "tl",
     "rms_norm": "ttfliti",
     "silu_mul": "tliti",
     "exp": "tlt",
     "linear": "tltiiiti",
     "normalisers": "tlitti",
-    "project": "tlitftttt" + "iiiii" + "ttt" + "i",
+    "project": "tlitft" + "ttttt" + "iiiii" + "ttt" + "i",
     "attend": "tttt" + "lt" + "iiiili" + "ti",
     "finish": "ttliittftt" + "iii",
 }
@@ -117,6 +117,7 @@ class NativeLayer:
         matrices = [library.room(matrix) for matrix in (qkv, output, packed_pair(weights.gate_up, precision), down)]
         self._held, self._eps = (*matrices, weights.input_norm, weights.mlp_norm), weights.eps
         self._qkv, self._output, self._gate_up, self._down, *self._norms = (_pointer(tensor) for tensor in self._held)  # once
+        self._head_norms = weights.query_norm, weights.key_norm
         self._attended, self._inner = weights.output.shape[1], weights.down.shape[1]
 
     def project(self, hidden: Tensor, places: Places, keys: Tensor, values: Tensor) -> Tensor:
@@ -124,9 +125,10 @@ class NativeLayer:
         k, g = self._kernels, self._kernels.geometry
         rows, width = hidden.shape
         queries = hidden.new_empty(rows, g.heads, g.head_dim)
-        inputs = (hidden, rows, width, self._norms[0], self._eps, self._qkv, places.cos, places.sin, places.slots)
+        layer = (self._norms[0], self._eps, self._qkv, *self._head_norms)
         sizes = (g.heads, g.kv_heads, g.head_dim, g.block_size, k.halves)
-        k.library.call("project", *inputs, *sizes, keys, values, queries, k.threads)
+        where = (places.cos, places.sin, places.slots)
+        k.library.call("project", hidden, rows, width, *layer, *where, *sizes, keys, values, queries, k.threads)
         return queries
 
     def finish(self, hidden: Tensor, attended: Tensor) -> None:

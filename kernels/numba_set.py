@@ -47,12 +47,18 @@ def _run(threads: int, rows: int, elements: int, work: Callable[[slice], None]) 
     return None
 
 
+def _head_norms(weights: LayerWeights) -> npt.NDArray[np.float32]:
+    norms = [norm.numpy() for norm in (weights.query_norm, weights.key_norm) if norm is not None]
+    return np.stack(norms) if norms else np.empty((0, 0), np.float32)
+
+
 class NumbaLayer:
     """One layer: products by torch on proven row counts, what lies between them fused."""
 
     def __init__(self, kernels: Numba, weights: LayerWeights, counts: tuple[int, ...] | None) -> None:
-        self._kernels, self._weights, dtype = kernels, weights, STORED[kernels.precision]
-        self._dtype = dtype
+        self._kernels, dtype = kernels, STORED[kernels.precision]
+        self._dtype, self._eps = dtype, weights.eps
+        self._input_norm, self._mlp_norm, self._head_norms = weights.input_norm, weights.mlp_norm, _head_norms(weights)
         self._qkv, self._output = (Linear(reference.rounded(w, dtype), counts) for w in (weights.qkv, weights.output))
         self._gate_up, self._down = (Linear(reference.rounded(w, dtype), counts) for w in (weights.gate_up, weights.down))
 
@@ -67,24 +73,25 @@ class NumbaLayer:
         queries = hidden.new_empty(hidden.shape[0], g.heads, g.head_dim)
         slots, stored = places.slots.view(-1, g.kv_heads).numpy(), (_words(keys), _words(values))
         for start in range(0, hidden.shape[0], _PIECE):
-            normed = k.rms_norm(hidden[start : start + _PIECE], self._weights.input_norm, self._weights.eps)
+            normed = k.rms_norm(hidden[start : start + _PIECE], self._input_norm, self._eps)
             mixed = self._qkv(reference.rounded(normed, self._dtype)).view(len(normed), -1, g.head_dim).numpy()
 
             def placed(rows: slice, first: int = start, mixed: npt.NDArray[np.float32] = mixed) -> None:
                 there = slice(first + rows.start, first + rows.stop)
                 cos, sin = places.cos[there].numpy(), places.sin[there].numpy()
-                jitted.place(mixed[rows], cos, sin, slots[there], g.heads, *stored, queries[there].numpy())
+                norms = self._head_norms, np.float32(self._eps)
+                jitted.place(mixed[rows], *norms, cos, sin, slots[there], g.heads, *stored, queries[there].numpy())
 
             _run(k.threads, len(normed), mixed.size, placed)
         return queries
 
     def finish(self, hidden: Tensor, attended: Tensor) -> None:
         """As `Layer.finish`, some rows at a time."""
-        k, w = self._kernels, self._weights
+        k = self._kernels
         for start in range(0, hidden.shape[0], _PIECE):
             rows = hidden[start : start + _PIECE]
             rows.add_(self._output(reference.rounded(attended[start : start + _PIECE].flatten(1), self._dtype)))
-            normed = reference.rounded(k.rms_norm(rows, w.mlp_norm, w.eps), self._dtype)
+            normed = reference.rounded(k.rms_norm(rows, self._mlp_norm, self._eps), self._dtype)
             rows.add_(self._down(reference.rounded(k.silu_mul(self._gate_up(normed)), self._dtype)))
 
 

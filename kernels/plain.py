@@ -20,7 +20,9 @@ class PlainLayer:
     """One layer; a KV block is `[kv_heads, block_size, head_dim]`, keys as values."""
 
     def __init__(self, weights: LayerWeights, geometry: Geometry, dtype: torch.dtype, counts: tuple[int, ...] | None) -> None:
-        self._weights, self._geometry, self._dtype = weights, geometry, dtype
+        self._geometry, self._dtype, self._eps = geometry, dtype, weights.eps
+        self._input_norm, self._mlp_norm = weights.input_norm, weights.mlp_norm
+        self._query_norm, self._key_norm = weights.query_norm, weights.key_norm
         self._qkv, self._output = (Linear(reference.rounded(w, dtype), counts) for w in (weights.qkv, weights.output))
         self._gate_up, self._down = (Linear(reference.rounded(w, dtype), counts) for w in (weights.gate_up, weights.down))
 
@@ -38,20 +40,24 @@ class PlainLayer:
         for start in range(0, hidden.shape[0], _PIECE):
             part = slice(start, start + _PIECE)
             cos, sin = places.cos[part], places.sin[part]
-            normed = reference.rms_norm(hidden[part], self._weights.input_norm, self._weights.eps)
+            normed = reference.rms_norm(hidden[part], self._input_norm, self._eps)
             mixed = self._qkv(reference.rounded(normed, self._dtype)).view(len(cos), -1, geometry.head_dim)
             there = slots[part].reshape(-1)
-            reference.write_kv(keys, reference.rotary(mixed[:, geometry.heads : first_value], cos, sin), there)
+            turned = self._normed(mixed[:, geometry.heads : first_value], self._key_norm)
+            reference.write_kv(keys, reference.rotary(turned, cos, sin), there)
             reference.write_kv(values, mixed[:, first_value:], there)
-            queries[part] = reference.rotary(mixed[:, : geometry.heads], cos, sin)
+            queries[part] = reference.rotary(self._normed(mixed[:, : geometry.heads], self._query_norm), cos, sin)
         return queries
+
+    def _normed(self, heads: Tensor, norm: Tensor | None) -> Tensor:
+        return heads if norm is None else reference.rms_norm(heads, norm, self._eps)
 
     def finish(self, hidden: Tensor, attended: Tensor) -> None:
         """As `Layer.finish`, some rows at a time."""
         for start in range(0, hidden.shape[0], _PIECE):
             rows = hidden[start : start + _PIECE]
             rows.add_(self._output(reference.rounded(attended[start : start + _PIECE].flatten(1), self._dtype)))
-            normed = reference.rms_norm(rows, self._weights.mlp_norm, self._weights.eps)
+            normed = reference.rms_norm(rows, self._mlp_norm, self._eps)
             gate_up = self._gate_up(reference.rounded(normed, self._dtype))
             rows.add_(self._down(reference.rounded(reference.silu_mul(gate_up), self._dtype)))
 

@@ -89,13 +89,14 @@ void native_normalisers(const float* logits, int64_t rows, int width, float* max
 }
 
 void native_project(const float* hidden, int64_t rows, int width, const float* norm, float eps, const float* packed,
-                    const float* cos, const float* sin, const int64_t* slots, int heads, int kv_heads, int depth, int block_size,
+                    const float* query_norm, const float* key_norm, const float* cos, const float* sin, const int64_t* slots, int heads, int kv_heads, int depth, int block_size,
                     int halves, float* keys, float* values, float* queries, int threads) {
     const Weight qkv{packed, width, (heads + 2 * kv_heads) * depth};
     const Pool pool{keys, values, heads, kv_heads, depth, block_size, 0};
+    const HeadNorms norms{query_norm, key_norm, eps};
     const Angles angles{cos, sin, slots};
-    halves ? project<Pair>(hidden, rows, norm, eps, qkv, pool, angles, queries, threads)
-           : project<Single>(hidden, rows, norm, eps, qkv, pool, angles, queries, threads);
+    halves ? project<Pair>(hidden, rows, norm, eps, qkv, norms, pool, angles, queries, threads)
+           : project<Single>(hidden, rows, norm, eps, qkv, norms, pool, angles, queries, threads);
 }
 
 void native_attend(const float* queries, float* keys, float* values, const int64_t* spans, int64_t count, const int64_t* blocks,

@@ -84,17 +84,27 @@ void write_value(const Pool& pool, int64_t slot, const float* value) {
     write_halves(from, pool.head_dim, (int)(offset % E::PER), (uint16_t*)to);
 }
 
-// One projected row: heads turned by the angles of its position, queries out, key and value to their slots.
+// What each head goes through before it is turned: [head_dim] of queries and of keys, or null where the model has no such norm.
+struct HeadNorms {
+    const float *query, *key;
+    float eps;
+};
+
+// One projected row: heads normed and turned by the angles of its position, queries out, key and value to their slots.
 template <class E>
-void place_row(const Pool& pool, const float* row, const Angles& angles, int64_t r, float* queries) {
+void place_row(const Pool& pool, const float* row, const HeadNorms& norms, const Angles& angles, int64_t r, float* queries) {
     const int depth = pool.head_dim, half = depth / 2;
     const float *cos = angles.cos + r * half, *sin = angles.sin + r * half;
     static thread_local Buffer buffer;
-    float *turned = buffer.floats(3 * rounded_up(depth)), *stored = turned + rounded_up(depth);
-    for (int h = 0; h < pool.heads; h++) rotary_head(row + h * depth, cos, sin, half, queries + (r * pool.heads + h) * depth);
+    float *turned = buffer.floats(3 * rounded_up(depth)), *stored = turned + rounded_up(depth), *normed = stored + rounded_up(depth);
+    const auto turn = [&](const float* head, const float* norm, float* out) {
+        if (norm) rms_norm_row(head, norm, norms.eps, depth, normed);
+        rotary_head(norm ? normed : head, cos, sin, half, out);
+    };
+    for (int h = 0; h < pool.heads; h++) turn(row + h * depth, norms.query, queries + (r * pool.heads + h) * depth);
     for (int g = 0; g < pool.kv_heads; g++) {
         const int64_t slot = angles.slots[r * pool.kv_heads + g];
-        rotary_head(row + (pool.heads + g) * depth, cos, sin, half, turned);
+        turn(row + (pool.heads + g) * depth, norms.key, turned);
         put_row<E>(turned, depth, stored);
         write_key<E>(pool, slot, stored);
         put_row<E>(row + (pool.heads + pool.kv_heads + g) * depth, depth, stored);
@@ -102,10 +112,10 @@ void place_row(const Pool& pool, const float* row, const Angles& angles, int64_t
     }
 }
 
-// Norm, projection, rotation; keys and values go to the pool.
+// Norm, projection, norm of the heads, rotation; keys and values go to the pool.
 template <class E>
-void project(const float* hidden, int64_t rows, const float* norm, float eps, const Weight& qkv, const Pool& pool,
-             const Angles& angles, float* queries, int threads) {
+void project(const float* hidden, int64_t rows, const float* norm, float eps, const Weight& qkv, const HeadNorms& norms,
+             const Pool& pool, const Angles& angles, float* queries, int threads) {
     const int width = qkv.depth, row = left_row<E>(width), padded = rounded_up(qkv.columns);
     static thread_local Buffer left, sums;
     const int64_t most = std::min(rows, PASS);
@@ -118,7 +128,7 @@ void project(const float* hidden, int64_t rows, const float* norm, float eps, co
                 for (int64_t i = 0; i < n; i++)
                     std::memcpy(mixed + (r + i) * padded + p * LANES, from + i * stride, sizeof(float) * panels * LANES);
             });
-            share_rows(member, count, [&](int64_t r) { place_row<E>(pool, mixed + r * padded, angles, at + r, queries); });
+            share_rows(member, count, [&](int64_t r) { place_row<E>(pool, mixed + r * padded, norms, angles, at + r, queries); });
         }
     });
 }

@@ -87,9 +87,11 @@ def test_a_layer_agrees_with_the_reference_and_keeps_its_bits_in_any_company(
     kernels = numba(geometry, precision)
     assert choice.disagreement(kernels, geometry, precision) < choice.TOLERANCE[precision] / 3
     monkeypatch.setattr(numba_set, "_WORTH", 1)
-    whole = through_layer(kernels, geometry, 150)
-    for threads, count in ((1, 1), (2, 20), (3, 97), (4, 150)):
-        assert torch.equal(through_layer(numba(geometry, precision, threads), geometry, count), whole[:count])
+    for head_norms in (False, True):
+        whole = through_layer(kernels, geometry, 150, head_norms=head_norms)
+        for threads, count in ((1, 1), (2, 20), (3, 97), (4, 150)):
+            found = through_layer(numba(geometry, precision, threads), geometry, count, head_norms=head_norms)
+            assert torch.equal(found, whole[:count])
 
 
 def test_operations_equal_their_formulas_and_keep_a_row_in_any_company(monkeypatch: pytest.MonkeyPatch) -> None:
