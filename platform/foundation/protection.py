@@ -20,9 +20,12 @@ def insert_only(table: str) -> tuple[str, str]:
     return forward, reverse
 
 
-def pinned(table: str, columns: str, *, when: str = "true") -> tuple[str, str]:
-    """SQL that keeps `columns` (space separated) of a row as they are while `when` (over OLD) holds, and its undoing."""
-    name = f"{table}_pinned"
+def pinned(table: str, columns: str, *, when: str = "true", name: str = "pinned") -> tuple[str, str]:
+    """SQL that keeps `columns` (space separated) of a row as they are while `when` (over OLD) holds, and its undoing.
+
+    `name` tells a second trigger of the same table from the first.
+    """
+    name = f"{table}_{name}"
     old, new = (", ".join(f"{side}.{column}" for column in columns.split()) for side in ("OLD", "NEW"))
     forward = f"""
         CREATE FUNCTION {name}() RETURNS trigger LANGUAGE plpgsql AS $$

@@ -17,13 +17,34 @@ class ModelVersion(models.Model):
     folder = models.CharField(max_length=120)  # below MODELS_DIR
     weights_sha256 = models.CharField(max_length=64)
     tokenizer_sha256 = models.CharField(max_length=64)
+    digest = models.CharField(max_length=64, blank=True)  # of every file that may change a result; blank: an old row, filled once
+    files = models.JSONField(default=list)  # [{name, size, sha256}]
+    card = models.TextField(blank=True)  # the model card as it was
+    card_sha256 = models.CharField(max_length=64, blank=True)
     created_at = models.DateTimeField()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["name", "version"], name="one_model_version")]
+        constraints = [
+            models.UniqueConstraint(fields=["name", "version"], name="one_model_version"),
+            models.UniqueConstraint(fields=["digest"], condition=~models.Q(digest=""), name="one_version_per_bytes"),
+        ]
 
     def __str__(self) -> str:
         return f"{self.name} {self.version}"
+
+
+class Inspection(models.Model):
+    """What a machine found when it loaded a model version: its golden bits, and a smoke score. Insert-only."""
+
+    id = models.BigAutoField(primary_key=True)
+    model_version = models.ForeignKey(ModelVersion, on_delete=models.PROTECT, related_name="inspections")
+    fingerprint = models.CharField(max_length=64)  # of the settings under which it was loaded
+    golden = models.CharField(max_length=64)  # digest of the self-test's bits
+    found = models.JSONField()  # as `python -m engine inspect` said it
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["model_version", "fingerprint", "golden"], name="one_inspection_per_bits")]
 
 
 class Deployment(models.Model):

@@ -1,40 +1,77 @@
 """Register models, deployments, references and tests. Registering the same thing again gives the same row."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from django.conf import settings
+from django.db import transaction
 
 from accounts.models import Organisation
 from foundation import clock
-from registry import pins
-from registry.models import Deployment, IntendedUse, ModelVersion, Reference, TestDefinition, TestVersion
+from registry import model_folders, pins
+from registry.errors import RegistrationRefused
+from registry.model_folders import ModelFolder
+from registry.models import Deployment, Inspection, IntendedUse, ModelVersion, Reference, TestDefinition, TestVersion
 
 
 def register_model(*, name: str, version: str, folder: str) -> ModelVersion:
-    """A model folder below MODELS_DIR, pinned by the SHA-256 of its weights and its vocabulary."""
-    path = Path(settings.MODELS_DIR) / folder
-    made, _ = ModelVersion.objects.get_or_create(
-        name=name,
-        version=version,
-        defaults={
-            "folder": folder,
-            "weights_sha256": _sha256(*sorted(path.glob("*.safetensors"))),
-            "tokenizer_sha256": _sha256(path / "vocab.json"),
-            "created_at": clock.now(),
-        },
+    """A model folder below MODELS_DIR, pinned by the digests of every file that may change a result.
+
+    Raises `RegistrationRefused` when name and version stand for other bytes, or these bytes go by another name or version.
+    """
+    found = model_folders.read(Path(settings.MODELS_DIR) / folder)
+    with transaction.atomic():
+        known = known_model(name=name, version=version, found=found)
+        if known is None:
+            return _new_model(name, version, folder, found)
+        if not known.digest:
+            known.digest, known.files = found.digest, [asdict(file) for file in found.files]
+            known.card, known.card_sha256 = found.card, found.card_sha256
+            known.save(update_fields=["digest", "files", "card", "card_sha256"])
+        return known
+
+
+def known_model(*, name: str, version: str, found: ModelFolder) -> ModelVersion | None:
+    """The row of these bytes, if there is one. Raises `RegistrationRefused` as `register_model` does."""
+    known = ModelVersion.objects.filter(name=name, version=version).first()
+    if known is None:
+        other = ModelVersion.objects.filter(digest=found.digest).first()
+        if other is not None:
+            raise RegistrationRefused(f"these bytes are registered as {other}: one model has one name", code="model.known")
+        return None
+    pinned = known.weights_sha256, known.tokenizer_sha256
+    if (known.digest and known.digest != found.digest) or pinned != (found.weights_sha256, found.tokenizer_sha256):
+        raise RegistrationRefused(
+            f"{known} is registered with other bytes; give these another --model-version", code="model.differs"
+        )
+    return known
+
+
+def inspected(model_version: ModelVersion, found: Mapping[str, Any]) -> Inspection:
+    """Keep what a machine found when it loaded a model version."""
+    made, _ = Inspection.objects.get_or_create(
+        model_version=model_version,
+        fingerprint=found["fingerprint"],
+        golden=found["golden"],
+        defaults={"found": dict(found), "created_at": clock.now()},
     )
     return made
 
 
 def register_deployment(*, name: str, model_version: ModelVersion, precision: str, pin: Mapping[str, Any]) -> Deployment:
-    """A model version with the engine settings that decide its bits. Raises `PinRefused` for sizes beyond any machine."""
+    """A model version with the engine settings that decide its bits.
+
+    Raises `PinRefused` for sizes beyond any machine and `RegistrationRefused` when the name stands for something else.
+    """
     pins.require(pin)
-    made, _ = Deployment.objects.get_or_create(
+    made, new = Deployment.objects.get_or_create(
         name=name, defaults={"model_version": model_version, "precision": precision, "pin": dict(pin), "created_at": clock.now()}
     )
+    if not new and (made.model_version_id, made.precision, made.pin) != (model_version.pk, precision, dict(pin)):
+        said = f"deployment {name} is registered as {made.model_version}, {made.precision}, {made.pin}; choose another name"
+        raise RegistrationRefused(said, code="deployment.differs")
     return made
 
 
@@ -87,10 +124,16 @@ def offer_test(
     return made
 
 
-def _sha256(*paths: Path) -> str:
-    digest = hashlib.sha256()
-    for path in paths:
-        with path.open("rb") as stream:
-            while chunk := stream.read(1 << 20):
-                digest.update(chunk)
-    return digest.hexdigest()
+def _new_model(name: str, version: str, folder: str, found: ModelFolder) -> ModelVersion:
+    return ModelVersion.objects.create(
+        name=name,
+        version=version,
+        folder=folder,
+        weights_sha256=found.weights_sha256,
+        tokenizer_sha256=found.tokenizer_sha256,
+        digest=found.digest,
+        files=[asdict(file) for file in found.files],
+        card=found.card,
+        card_sha256=found.card_sha256,
+        created_at=clock.now(),
+    )
