@@ -12,6 +12,7 @@ EngineError
 │   └── UnsupportedTokenizer    tokens of several bases, where the protocol needs one a base
 ├── RowFailed                   a row of a step failed; the others went on
 │   └── NonFinite               … because its numbers were not finite
+├── OutOfMemory                 this machine has no memory now for even one token of a request
 ├── EngineStopped               the engine was stopped before the request ended
 ├── EngineFailed                the engine loop met an error of its own and serves no more
 ├── ModelRefused                the folder holds no model this engine can run exactly
@@ -109,6 +110,12 @@ class NonFinite(RowFailed):
     """The model gave numbers that are not finite for this request."""
 
     code = "non_finite"
+
+
+class OutOfMemory(EngineError):
+    """There was no memory for even one token of this request; it may be computed later, or on another machine."""
+
+    code = "out_of_memory"
 
 
 class EngineStopped(EngineError):

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import logging
 import traceback
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
 
 from engine.batch import Batch, Row, RowOutput
 from engine.config import EngineConfig
-from engine.errors import EngineFailed, RowFailed
+from engine.errors import EngineFailed, OutOfMemory, RowFailed
 from engine.model import Model, StepInputs
 from engine.reading import Reader
 from engine.shortage import go_on, halves, is_shortage, joined
@@ -65,14 +65,15 @@ class Runner:
     def _sound(self) -> bool:
         """Whether one token that is in every vocabulary can be scored, on a block outside the pool."""
         self._barren, kept = 0, (self._keys, self._values)
-        pools = [self.model.kernels.pools(1) for _ in kept[0]]
-        self._keys, self._values = [keys for keys, _ in pools], [values for _, values in pools]
-        try:
-            with torch.inference_mode():
-                outputs, _, _ = self._tried([Row(0, 0, (0,), (0,), targets=(0,))])
-        finally:
-            self._keys, self._values = kept
+        with torch.inference_mode():
+            outputs, _, _ = self._tried(self._known)
+        self._keys, self._values = kept
         return outputs is not None and outputs[0].error is None
+
+    def _known(self) -> list[RowOutput]:
+        pools = [self.model.kernels.pools(1) for _ in range(self.model.layers)]
+        self._keys, self._values = [keys for keys, _ in pools], [values for _, values in pools]
+        return self._forward([Row(0, 0, (0,), (0,), targets=(0,))])
 
     def _isolated(self, rows: Sequence[Row], *, short: bool = False) -> list[RowOutput]:
         """Run rows together; when that raises, replay them in halves until the guilty row stands alone. Where memory ran out, a row
@@ -80,7 +81,7 @@ class Runner:
 
         A replay writes the same keys and values to the same places, so it changes no bit of the others.
         """
-        outputs, scarce, said = self._tried(rows)
+        outputs, scarce, said = self._tried(lambda: self._forward(rows))
         if outputs is not None:
             for output in outputs if short else ():
                 output.short = True
@@ -92,18 +93,20 @@ class Runner:
         if parts is not None:
             return [self._in_parts(*parts)]
         log.warning("request %d failed alone: %s", rows[0].handle, said, extra={"event": "row_failed"})
-        return [RowOutput(error=RowFailed(f"computing the request raised {said}"), short=short or scarce)]
+        if scarce:
+            return [RowOutput(error=OutOfMemory(f"there was no memory for even one token of the request: {said}"), short=True)]
+        return [RowOutput(error=RowFailed(f"computing the request raised {said}"), short=short)]
 
     def _in_parts(self, first: Row, second: Row) -> RowOutput:
         begun = self._isolated((first,), short=True)[0]
         return begun if begun.error is not None else joined(begun, self._isolated((go_on(second, begun),), short=True)[0])
 
-    def _tried(self, rows: Sequence[Row]) -> tuple[list[RowOutput] | None, bool, str]:
+    def _tried(self, compute: Callable[[], list[RowOutput]]) -> tuple[list[RowOutput] | None, bool, str]:
         """The outputs; or None, whether memory ran out, and what was said. What the attempt held hangs on the exception and is free
         again on return: the replay needs it.
         """
         try:
-            return self._forward(rows), False, ""
+            return compute(), False, ""
         except Exception as error:  # noqa: BLE001 — process edge: whatever one row raises must not reach the others
             return None, is_shortage(error), traceback.format_exception_only(error)[-1].strip()
 

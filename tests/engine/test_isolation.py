@@ -21,7 +21,7 @@ from torch import Tensor
 from engine import reading
 from engine.batch import Batch, Extra, Row, RowOutput
 from engine.config import EngineConfig, Kernels
-from engine.errors import EngineFailed, RowFailed
+from engine.errors import EngineFailed, OutOfMemory, RowFailed
 from engine.request import PRIVATE, REFERENCE, Branch, Embed, Generate, NextToken, Priority, Request, Sampling, Score
 from engine.runner import Runner
 from engine.shortage import halves, is_shortage
@@ -193,11 +193,25 @@ def test_what_was_computed_in_smaller_parts_says_so_and_halves_the_budget(broken
     assert planned.budget.shortages == 3
 
 
-def test_a_row_that_finds_no_memory_for_a_single_token_fails_alone(broken: Broken) -> None:
+def test_a_row_that_finds_no_memory_for_a_single_token_fails_alone_and_may_be_tried_again(broken: Broken) -> None:
     broken.fault = lambda rows: MemoryError() if any(row.handle == 1 for row in rows) else None
     outcomes = drive(CONFIG, broken.runner.run, [Arrival(place, Score((1, 3, 4) * 9)) for place in range(3)])
     assert [outcomes[place].state for place in range(3)] == ["finished", "failed", "finished"]
-    assert "MemoryError" in str(outcomes[1].error)
+    error = outcomes[1].error
+    assert (type(error), error.code, error.permanent) == (OutOfMemory, "out_of_memory", False)
+    assert str(error) == "there was no memory for even one token of the request: MemoryError"
+
+
+def test_an_engine_without_memory_for_a_known_token_blames_itself(broken: Broken, monkeypatch: pytest.MonkeyPatch) -> None:
+    def exhausted(blocks: int) -> object:
+        raise MemoryError
+
+    broken.fault = lambda rows: MemoryError()
+    monkeypatch.setattr(broken.runner.model.kernels, "pools", exhausted)
+    with pytest.raises(EngineFailed, match="no memory for even one token"):
+        broken.runner.run(batch([(1, 3, 4)] * 4))
+    broken.fault = lambda rows: None
+    assert all(output.error is None for output in broken.runner.run(batch([(1, 3, 4)] * 4)))
 
 
 def test_another_error_is_not_taken_for_a_shortage(broken: Broken) -> None:
