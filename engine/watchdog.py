@@ -28,8 +28,7 @@ class Watchdog:
     def complaint(self) -> str:
         """What is wrong with the step that is being computed; blank: nothing."""
         with self._lock:
-            running = self._clock() - self._began
-            return f"step {self._step} has run for {running:.0f} s" if self._step is not None and running > self.limit else ""
+            return self._late()
 
     def begin(self, step: int) -> None:
         """A step begins."""
@@ -47,10 +46,13 @@ class Watchdog:
 
     def look(self) -> None:
         """Say once a step that it takes too long."""
-        complaint = self.complaint
-        with self._lock:
-            first = bool(complaint) and not self._tripped and self._step is not None
-            self._tripped = self._tripped or first
-            self.trips += first
-        if first:
+        with self._lock:  # looked and noted at once: the next step may begin at any time, and is not to blame for this one
+            complaint = "" if self._tripped else self._late()
+            self._tripped = self._tripped or bool(complaint)
+            self.trips += bool(complaint)
+        if complaint:
             log.critical("%s, more than %g s: %s", complaint, self.limit, self._doing(), extra={"event": "step_overdue"})
+
+    def _late(self) -> str:
+        running = self._clock() - self._began
+        return f"step {self._step} has run for {running:.0f} s" if self._step is not None and running > self.limit else ""

@@ -77,3 +77,25 @@ def test_between_steps_time_is_nobodys(dog: Watchdog, clock: Clock) -> None:
     clock.now += 1000.0
     dog.look()
     assert (dog.complaint, dog.trips) == ("", 0)
+
+
+def test_the_next_step_is_not_blamed_for_one_that_ends_while_it_is_looked_at(dog: Watchdog, clock: Clock) -> None:
+    """The engine goes on as soon as the watchdog lets go of what they share."""
+
+    class Between:
+        left = 0
+
+        def __enter__(self) -> None:
+            pass
+
+        def __exit__(self, *_: object) -> None:
+            self.left += 1
+            if self.left == 1:
+                dog.end()
+                dog.begin(8)
+
+    dog.begin(7)
+    clock.now += 12.0
+    dog._lock = Between()  # type: ignore[assignment]
+    dog.look()
+    assert (dog.trips, dog.complaint, dog._tripped) == (1, "", False)
