@@ -164,7 +164,10 @@ class EngineLoop:
                 for handle in self._open:
                     self._commands.append(functools.partial(self.engine.cancel, handle))
             self._wake.notify()
-        for handle, one in unserved.items():  # nobody started the loop
+        if self._thread.ident is None:  # nobody started the loop, or it could not be started
+            self._over.set()
+            self._deliveries.put(None)
+        for handle, one in unserved.items():
             self._call(one.on_outcome, self._ended(handle, one.queued_at, EngineStopped()))
         threads = [thread for thread in (self._thread, self._courier, self._guard) if thread is not threading.current_thread()]
         for thread in threads:  # all of them: whichever held the engine last would free its memory while the interpreter ends

@@ -414,3 +414,21 @@ def test_a_callback_may_stop_the_loop_that_calls_it() -> None:
         Score((1, 2, 3)), priority=Priority.ROUTINE, on_outcome=lambda _: answers.put(stopped.stop(drain=True, timeout=30))
     )
     assert answers.get(timeout=60) is True
+
+
+def test_a_loop_whose_thread_could_not_start_still_answers_and_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The machine has no room for one more thread, after two of three."""
+    waiting, loop = (
+        Waiting(),
+        EngineLoop(Engine(scheduler(CONFIG), Plain(), DEPLOYMENT, from_symbols({"bos": 1}), batch_invariant=True)),
+    )
+
+    def full() -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(loop._thread, "start", full)
+    with pytest.raises(RuntimeError, match="new thread"):
+        loop.start()
+    loop.submit(Score((1, 2, 3)), priority=Priority.ROUTINE, on_outcome=waiting)
+    assert loop.stop(drain=True, timeout=WAIT)
+    assert isinstance(waiting.all(1)[0].error, EngineStopped)
