@@ -12,8 +12,8 @@ from engine.errors import InvalidRequest
 from engine.protocols import Kind, Protocol, Strand
 
 _DESCRIPTION = "The engine alone, for people. Bad input is one clear line and exit status 2."
-_SCORE = """Log-likelihood of sequences, as a table; or with --vcf the change that every ALT of a VCF makes against a reference, as a VCF
-with every record of the first in its order. Exit status 1: written, but something needs a look, and standard error says what."""
+_SCORE = """Log-likelihood of sequences, as a table; or with --vcf what every ALT of a VCF changes against a reference, as a VCF
+with every record of the first, in order. Exit status 1: written, but something needs a look, and standard error says what."""
 _WINDOW = 512  # bases, of variants
 _SCANNED = 256  # bases, of a region scan, whose contexts grow to twice as many
 _GRID = 64  # bases
@@ -25,7 +25,7 @@ def parser() -> argparse.ArgumentParser:
     """A sub-command for each thing that can be asked."""
     root = argparse.ArgumentParser(prog="python -m engine", description=_DESCRIPTION)
     commands = root.add_subparsers(dest="command", required=True)
-    score = commands.add_parser("score", help="log-likelihood of sequences, or what the alleles of a VCF change", description=_SCORE)
+    score = commands.add_parser("score", help="log-likelihood of sequences, or of the alleles of a VCF", description=_SCORE)
     source = _sequences(score)
     source.add_argument("--vcf", type=Path, help="VCF file, plain, gzip or bgzip; -: standard input")
     _add_variants(score)
@@ -82,8 +82,12 @@ def _add_engine(command: argparse.ArgumentParser) -> None:
     command.add_argument("--kernels", choices=("auto", "reference", "native", "numba"), default="auto", help="default: the fastest")
     command.add_argument("--mode", choices=("continuous", "static"), default="continuous")
     shown = command.add_mutually_exclusive_group()
-    shown.add_argument("--progress", dest="progress", action="store_true", default=None, help="tell how far it is, where no terminal is")
-    shown.add_argument("--quiet", dest="progress", action="store_false", default=None, help="tell on standard error only what needs a look")
+    shown.add_argument(
+        "--progress", dest="progress", action="store_true", default=None, help="tell how far it is, where no terminal is"
+    )
+    shown.add_argument(
+        "--quiet", dest="progress", action="store_false", default=None, help="tell on standard error only what needs a look"
+    )
 
 
 def engine_config(options: argparse.Namespace) -> EngineConfig:

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from engine import fasta
-from engine.command_line import running
+from engine.command_line import reference, running
 from engine.command_line.options import protocol as asked_protocol
 from engine.engine import Engine
 from engine.errors import InvalidRequest
@@ -21,13 +20,19 @@ _REGION = re.compile(r"(.+):([0-9,]{1,15})-([0-9,]{1,15})")
 
 @dataclass(frozen=True)
 class Task:
-    """What was asked, read and found whole before a model is loaded. `start` counts from 0, `end` is excluded."""
+    """What was asked, read before a model is loaded. Places count from 0 on the contig; `end` is excluded."""
 
     protocol: Protocol
     contig: str
-    bases: str
+    length: int  # of the contig
     start: int
     end: int
+    bases: str  # of the region and what may be read around it
+    offset: int  # where they begin
+
+    def fetch(self, start: int, end: int) -> str:
+        """Bases of the contig."""
+        return self.bases[start - self.offset : end - self.offset]
 
 
 def read(options: argparse.Namespace) -> Task:
@@ -37,25 +42,23 @@ def read(options: argparse.Namespace) -> Task:
     if parts is None or not all(place.strip(",") for place in parts.groups()[1:]):
         raise InvalidRequest(f"a region is written NAME:START-END, not {options.region!r}")
     contig, (first, last) = parts[1], (int(place.replace(",", "")) for place in parts.groups()[1:])
-    found = fasta.contigs(options.reference, {contig})
-    if contig not in found:
-        raise InvalidRequest(f"contig {contig} is not in the reference")
-    if not 1 <= first <= last <= len(found[contig]):
-        raise InvalidRequest(f"region {options.region} is empty or lies outside the contig of {len(found[contig])} bases")
-    return Task(protocol, contig, found[contig], first - 1, last)
+    with reference.opened(options.reference) as file:
+        if contig not in file.lengths:
+            raise InvalidRequest(f"contig {contig} is not in the reference")
+        length, around = file.lengths[contig], 2 * protocol.window
+        if not 1 <= first <= last <= length:
+            raise InvalidRequest(f"region {options.region} is empty or lies outside the contig of {length} bases")
+        offset = max(0, first - 1 - around)
+        bases = file.fetch(contig, offset, min(length, last + around))
+    return Task(protocol, contig, length, first - 1, last, bases, offset)
 
 
 def score(engine: Engine, task: Task, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
     """A row for every site."""
     window = task.protocol.window
-    if 2 * window > engine.context:
-        limit = engine.context // 2
-        raise InvalidRequest(
-            f"the window must be at most {limit}, half of the model's context, not {window}: contexts grow to twice it"
-        )
-    bases = task.bases
-    plan = plan_region(task.protocol, len(bases), task.start, task.end, lambda start, end: bases[start:end], engine.tokenizer)
-    found = running.results(engine, plan.requests)
+    refuse_window(engine, window)
+    plan = plan_region(task.protocol, task.length, task.start, task.end, task.fetch, engine.tokenizer)
+    found = running.results(engine, plan.requests, options.progress)
     for site in combine_region(plan, [found[request] for request in plan.requests]):
         yield {
             "contig": task.contig,
@@ -70,3 +73,11 @@ def score(engine: Engine, task: Task, options: argparse.Namespace) -> Iterator[d
             "strand": task.protocol.strand,
             **running.origin(engine),
         }
+
+
+def refuse_window(engine: Engine, window: int) -> None:
+    """InvalidRequest for a window whose contexts would be longer than the model's."""
+    if 2 * window > engine.context:
+        raise InvalidRequest(
+            f"the window must be at most {engine.context // 2}, half of the model's context, not {window}: a scan reads up to two"
+        )

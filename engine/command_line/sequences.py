@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Iterator
 from typing import Any
 
-from engine import fasta
-from engine.command_line import running
+from engine.command_line import fasta, running, source
+from engine.command_line.options import refuse_without_vcf
 from engine.engine import Engine
 from engine.errors import InvalidRequest
 from engine.request import Embed, Generate, NextToken, Sampling
@@ -19,8 +19,10 @@ Rows = Iterator[dict[str, Any]]
 
 def read(options: argparse.Namespace) -> Named:
     """Names and sequences; InvalidRequest for what holds none."""
+    refuse_without_vcf(options)
     if options.fasta is not None:
-        return list(fasta.records(fasta.lines(options.fasta)))
+        with source.opened(options.fasta) as file:
+            return list(fasta.records(file.lines()))
     if not options.sequence.isalpha():
         raise InvalidRequest("the sequence must hold letters only, and at least one")
     return [("sequence", options.sequence)]
@@ -30,7 +32,7 @@ def score(engine: Engine, named: Named, options: argparse.Namespace) -> Rows:
     """Sum and mean of the log-probabilities of each sequence."""
     window = options.window
     plans = [plan_sequence(sequence, engine.tokenizer, context=engine.context, window=window) for _, sequence in named]
-    found = running.results(engine, (request for plan in plans for request in plan.requests))
+    found = running.results(engine, (request for plan in plans for request in plan.requests), options.progress)
     for (name, _), plan in zip(named, plans, strict=True):
         one = combine_sequence(plan, [found[request] for request in plan.requests])
         yield {
@@ -50,7 +52,7 @@ def generate(engine: Engine, named: Named, options: argparse.Namespace) -> Rows:
     tokenizer = engine.tokenizer
     sampling = Sampling(options.temperature, options.top_k, options.seed)
     requests = [Generate(_after_bos(engine, sequence), options.tokens, sampling, tokenizer.eos) for _, sequence in named]
-    found = running.results(engine, requests)
+    found = running.results(engine, requests, options.progress)
     for (name, _), request in zip(named, requests, strict=True):
         result = found[request]
         yield {"name": name, "bases": tokenizer.decode(result.tokens), "reason": result.reason, **running.origin(engine)}
@@ -59,7 +61,7 @@ def generate(engine: Engine, named: Named, options: argparse.Namespace) -> Rows:
 def following(engine: Engine, named: Named, options: argparse.Namespace) -> Rows:
     """A row for every token of the vocabulary; tokens that are no base have no symbol."""
     requests = [NextToken(_after_bos(engine, sequence)) for _, sequence in named]
-    found = running.results(engine, requests)
+    found = running.results(engine, requests, options.progress)
     for (name, _), request in zip(named, requests, strict=True):
         for token, value in enumerate(found[request].logprobs):
             symbol = engine.tokenizer.decode((token,))
@@ -69,7 +71,7 @@ def following(engine: Engine, named: Named, options: argparse.Namespace) -> Rows
 def embed(engine: Engine, named: Named, options: argparse.Namespace) -> Rows:
     """The pooled hidden state of each sequence, bos included."""
     requests = [Embed(_after_bos(engine, sequence), options.pooling) for _, sequence in named]
-    found = running.results(engine, requests)
+    found = running.results(engine, requests, options.progress)
     for (name, _), request in zip(named, requests, strict=True):
         result = found[request]
         yield {

@@ -1,84 +1,127 @@
-"""`variants`: the alleles of a VCF against a reference. A refused record is a row with its reason, not the end of the run."""
+"""`score --vcf`: every record of a VCF again, in order, with what each ALT changes or why it has no score, however many."""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+import contextlib
+import itertools
+import sys
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from engine import fasta
-from engine.command_line import running, vcf
+from engine.command_line import annotations, output, planning, reference, running, source, status, vcf
+from engine.command_line.annotations import Verdict
 from engine.command_line.options import protocol as asked_protocol
+from engine.command_line.planning import Planned
+from engine.command_line.progress_line import ProgressLine
+from engine.command_line.reference import Reference
+from engine.command_line.region import refuse_window
+from engine.command_line.tally import Tally
 from engine.engine import Engine
 from engine.errors import ContextTooLong, EngineError, InvalidRequest
-from engine.protocols import Protocol, Variant, VariantPlan
+from engine.protocols import Protocol, Variant
 from engine.request import Outcome, Request
-from engine.windows import combine, plan_variant
 
-_TOGETHER = 512  # records planned at once: their windows are in memory until they are scored
-_SCORED = ("delta", "ll_ref", "ll_alt", "tokens", "scored_as", "offset", "flags")
+_HEAVY = 16 << 10  # characters of a line that count as one more record
 
 
-@dataclass(frozen=True)
-class Task:
-    """What was asked, read and found whole before a model is loaded."""
+@dataclass(frozen=True, slots=True)
+class Alternate:
+    """One ALT of a record, planned or refused; a record without ALT is one refused alternate."""
 
-    protocol: Protocol
-    records: list[vcf.Record]
-    contigs: dict[str, str]
+    record: vcf.Record
+    planned: Planned | None
+    refusal: EngineError | None = None
 
-
-def read(options: argparse.Namespace) -> Task:
-    """InvalidRequest for files and settings of which nothing can be scored."""
-    protocol = asked_protocol(options)
-    records = list(vcf.records(fasta.lines(options.vcf)))
-    return Task(protocol, records, fasta.contigs(options.reference, {record.contig for record in records}))
+    @property
+    def weight(self) -> int:
+        """For `running.flow`: a record with thousands of samples is not kept by the thousand."""
+        return 1 + len(self.record.text) // _HEAVY
 
 
-def score(engine: Engine, task: Task, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """A row for every ALT, in the order of the file."""
-    if task.protocol.window > engine.context:
-        raise ContextTooLong(positions=task.protocol.window, context=engine.context)
-    for first in range(0, len(task.records), _TOGETHER):
-        records = task.records[first : first + _TOGETHER]
-        plans = [_planned(engine, task, record) for record in records]
-        requests = (request for plan in plans if isinstance(plan, VariantPlan) for request in plan.requests)
-        outcomes = running.settled(engine, requests)
-        for record, plan in zip(records, plans, strict=True):
-            yield _row(record, _verdict(plan, outcomes), task.protocol) | running.origin(engine)
+def run(options: argparse.Namespace) -> int:
+    """Files are looked at before the model is loaded; nothing stands under the name of the result before the last record does."""
+    if options.reference is None:
+        raise InvalidRequest("--vcf needs a --reference")
+    if options.json:
+        raise InvalidRequest("--json goes with sequences; variants are written as VCF")
+    protocol, out = asked_protocol(options), options.out or source.STANDARD
+    with contextlib.ExitStack() as stack:
+        calls = stack.enter_context(source.opened(options.vcf))
+        header, lines = vcf.read(calls.lines())
+        bases = stack.enter_context(reference.opened(options.reference))
+        written = stack.enter_context(output.opened(out))
+        engine = running.started(options)
+        refuse_long(engine, protocol)
+        written.write(annotations.header(header, engine, protocol, bases.digest()))
+        tally, line = Tally(), ProgressLine(options.progress)
+        stack.callback(line.close)
+        asked = _asked(lines, bases, planning.by(protocol, bases, engine.tokenizer), tally)
+        found = running.flow(
+            engine,
+            asked,
+            look=lambda: line.look(lambda ran: tally.progress(ran, calls.share)),
+            weight=lambda alternate: alternate.weight,
+        )
+        for record, alternates in itertools.groupby(found, key=lambda item: item[0].record):
+            verdicts = [_verdict(alternate, outcomes) for alternate, outcomes in alternates]
+            tally.record(verdicts)
+            written.write(annotations.annotated(record, verdicts))
+    return _told(tally, line.ran, quiet=options.progress is False)
 
 
-def _planned(engine: Engine, task: Task, record: vcf.Record) -> VariantPlan | EngineError:
+def refuse_long(engine: Engine, protocol: Protocol) -> None:
+    """ContextTooLong, or InvalidRequest for a scan, where no window of the protocol fits into the model."""
+    if protocol.kind == "region-scan":
+        refuse_window(engine, protocol.window)
+    else:
+        tokenizer = engine.tokenizer
+        positions = len(tokenizer.before) + len(tokenizer.encode("A" * protocol.window).ids) - 1
+        if positions > engine.context:
+            raise ContextTooLong(positions=positions, context=engine.context)
+
+
+def _asked(
+    lines: Iterator[vcf.Record | vcf.Broken], bases: Reference, plan: planning.Plan, tally: Tally
+) -> Iterator[tuple[Alternate, Sequence[Request]]]:
+    """Every alternate with its requests; lines that are no records are counted on the way."""
+    for record in lines:
+        if isinstance(record, vcf.Broken):
+            tally.break_off(record)
+            continue
+        contig = bases.named(record.contig)
+        if contig is None:
+            tally.miss(record.contig)
+        elif contig != record.contig:
+            tally.aliases[record.contig] = contig
+        for index, alt in enumerate(record.alts or ("",)):
+            alternate = _planned(record, contig, index, alt, bases, plan)
+            yield alternate, () if alternate.planned is None else alternate.planned.requests
+
+
+def _planned(record: vcf.Record, contig: str | None, index: int, alt: str, bases: Reference, plan: planning.Plan) -> Alternate:
     try:
-        if record.fault:
-            raise InvalidRequest(record.fault)
-        contig = task.contigs.get(record.contig)
+        if not alt:
+            raise InvalidRequest("there is no ALT")
         if contig is None:
             raise InvalidRequest(f"contig {record.contig} is not in the reference")
-        variant = Variant(len(contig), record.position, record.ref, record.alt, record.end)
-        return plan_variant(task.protocol, variant, lambda start, end: contig[start:end], engine.tokenizer)
+        variant = Variant(bases.lengths[contig], record.position, record.ref, alt, record.end(index))
+        return Alternate(record, plan(contig, variant))
     except EngineError as error:
-        return error
+        return Alternate(record, None, error)
 
 
-def _verdict(plan: VariantPlan | EngineError, outcomes: dict[Request, Outcome]) -> dict[str, Any]:
-    """Score or refusal of one record."""
-    if isinstance(plan, EngineError):
-        return _refused(plan)
-    found = [outcomes[request] for request in plan.requests]
-    for outcome in found:
-        if outcome.error is not None:
-            return _refused(outcome.error)
-    score = combine(plan, [outcome.result for outcome in found])  # type: ignore[misc]
-    return {"state": "scored", **{name: getattr(score, name) for name in _SCORED}, "code": "", "reason": ""}
+def _verdict(alternate: Alternate, outcomes: Sequence[Outcome]) -> Verdict:
+    error = next((outcome.error for outcome in outcomes if outcome.error is not None), alternate.refusal)
+    if error is not None or alternate.planned is None:
+        return planning.refused(error or EngineError())
+    return alternate.planned.verdict([outcome.result for outcome in outcomes])
 
 
-def _refused(error: EngineError) -> dict[str, Any]:
-    return {"state": "refused", **dict.fromkeys(_SCORED), "code": error.code, "reason": str(error)}
-
-
-def _row(record: vcf.Record, verdict: dict[str, Any], protocol: Protocol) -> dict[str, Any]:
-    place = {"contig": record.contig, "position": record.position, "ref": record.ref, "alt": record.alt}
-    settings = {"protocol": protocol.kind, "window": protocol.window, "strand": protocol.strand, "grid": protocol.grid}
-    return place | verdict | settings
+def _told(tally: Tally, ran: float, *, quiet: bool) -> int:
+    """Say what was done and what needs a look; the exit status."""
+    complaints = tally.complaints()
+    said = complaints if quiet else [*tally.notes(), tally.summary(ran), *complaints]
+    for sentence in said:
+        sys.stderr.write(f"engine: {sentence}\n")
+    return status.NEEDS_A_LOOK if complaints else status.DONE

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 
-from engine.progress_line import ProgressLine
+import pytest
+
+from engine.command_line.progress_line import ProgressLine, duration, left
 
 
 class Terminal(io.StringIO):
@@ -19,37 +21,48 @@ class Clock:
         return self.now
 
 
-STATES: dict[int, tuple[int, int] | None] = {0: (0, 900), 1: (0, 100)}
+@pytest.fixture
+def terminal() -> Terminal:
+    return Terminal()
 
 
-def test_it_is_written_over_again_at_most_twice_a_second_and_taken_away_at_the_end() -> None:
-    states, clock, terminal = dict(STATES), Clock(), Terminal()
-    line = ProgressLine(states.get, states, stream=terminal, monotonic=clock)
-    line.look()
+def test_it_is_written_over_again_at_most_twice_a_second_and_taken_away_at_the_end(terminal: Terminal) -> None:
+    clock = Clock()
+    line = ProgressLine(stream=terminal, monotonic=clock)
+    line.look(str)
     assert terminal.getvalue() == ""
-    states[0] = (400, 900)
     clock.now += 100.0
-    line.look()
-    line.look()
-    assert terminal.getvalue() == "\r\x1b[K400 of 1,000 tokens (40%) after 1 min 40 s, about 2 min 30 s left"
+    line.look(lambda ran: f"{duration(ran)}{left(ran, 0.4)}")
+    line.look(str)
+    assert terminal.getvalue() == "\r\x1b[K1 min 40 s, about 2 min 30 s left"
     line.close()
     assert terminal.getvalue().endswith("left\r\x1b[K")
 
 
-def test_what_has_ended_counts_whole() -> None:
-    states, clock, terminal = dict(STATES), Clock(), Terminal()
-    line = ProgressLine(states.get, states, stream=terminal, monotonic=clock)
-    states.update({0: None, 1: (50, 100)})
-    clock.now += 3700.0
-    line.look()
-    assert "950 of 1,000 tokens (95%) after 1 h 1 min" in terminal.getvalue()
+def test_nothing_is_said_of_the_time_left_before_anything_is_done() -> None:
+    assert left(7.0, 0.0) == ""
 
 
-def test_where_nobody_watches_nothing_is_written_or_asked() -> None:
-    stream = io.StringIO()
+@pytest.mark.parametrize(("seconds", "words"), [(0.4, "0 s"), (59.6, "1 min 0 s"), (3700, "1 h 1 min")])
+def test_seconds_are_said_as_people_do(seconds: float, words: str) -> None:
+    assert duration(seconds) == words
+
+
+def test_in_a_log_every_line_stays_and_there_are_few(terminal: Terminal) -> None:
+    stream, clock = io.StringIO(), Clock()
+    line = ProgressLine(True, stream=stream, monotonic=clock)
+    for _ in range(30):
+        clock.now += 1.0
+        line.look(lambda ran: f"after {ran:.0f}")
+    line.close()
+    assert stream.getvalue() == "after 10\nafter 20\nafter 30\n"
+
+
+@pytest.mark.parametrize(("stream", "shown"), [(io.StringIO(), None), (Terminal(), False)], ids=["a file", "quiet"])
+def test_where_nobody_watches_nothing_is_written_or_asked(stream: io.StringIO, shown: bool | None) -> None:
     clock = Clock()
-    line = ProgressLine(lambda handle: 1 / 0, [1, 2], stream=stream, monotonic=clock)  # type: ignore[arg-type, return-value]
+    line = ProgressLine(shown, stream=stream, monotonic=clock)
     clock.now += 100
-    line.look()
+    line.look(lambda ran: 1 / 0)  # type: ignore[arg-type, return-value]
     line.close()
     assert stream.getvalue() == ""
