@@ -6,8 +6,8 @@ from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from engine.errors import RowFailed
-from engine.request import Sampling
+from engine.errors import EngineError
+from engine.request import Choice, Sampling
 
 Floats = Sequence[float]  # float32 values, held exactly; `array("f")` or a tuple
 
@@ -19,7 +19,7 @@ class Extra:
     lead: tuple[int, ...] = ()  # log P(token | all before `start`), from the hidden state kept for the block that ends at `start`
     skip: int = 0  # lines without a target, at the beginning: computed again, their scores are known
     forks: tuple[tuple[int, int], ...] = ()  # (line, token): log P(token | everything up to the line)
-    ids: tuple[int, ...] | None = None  # log P of each id (empty: of the whole vocabulary) …
+    ids: tuple[Choice, ...] | None = None  # log P of each choice (empty: of every id of the vocabulary) …
     ids_from: int = 0  # … after every line from this one on
     pooled: array[float] | None = None  # running float64 sums of the hidden states before this row; empty: none yet
     last_only: bool = False  # pool nothing but the last line
@@ -73,6 +73,6 @@ class RowOutput:
 
     logprobs: Floats = ()
     token: int | None = None
-    error: RowFailed | None = None
+    error: EngineError | None = None
     extra: ExtraOutput | None = None
     short: bool = False  # memory ran out with this row's company, and it was computed in a smaller one

@@ -1,7 +1,7 @@
 """What is read from the hidden states of a step: log-probabilities, drawn tokens, pooled states, and what blocks keep of their end.
 
 A line is a state after the final norm: that of one of the step's tokens, or the one kept for the block before a row. Any number of
-ids is read from a line at the price of one normaliser; logits exist for some of the lines at a time.
+ids is read from a line at the price of one normaliser, alone or several together; logits exist for some of the lines at a time.
 """
 
 from __future__ import annotations
@@ -16,10 +16,11 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from engine import sampling
+from engine import choices, sampling
 from engine.batch import Extra, ExtraOutput, Row, RowOutput
 from engine.errors import NonFinite
 from engine.model import Model
+from engine.request import Choice
 
 HEAD_ELEMENTS = 1 << 22  # logits held at once, in elements: a large vocabulary is done in pieces
 _NONE = Extra()
@@ -27,13 +28,23 @@ _NONE = Extra()
 
 @dataclass(slots=True)
 class _Entries:
-    """Log P of `ids[i]` is wanted after line `at[i]`; the entries of a row stand together, from `starts[row]` on."""
+    """Log P of `ids[i]` is wanted after line `at[i]`; the entries of a row stand together, from `starts[row]` on.
+
+    -1 - n in the place of an id stands for the ids of `together[n]`, whose probabilities are added.
+    """
 
     at: list[int] = field(default_factory=list)
     ids: list[int] = field(default_factory=list)
     starts: list[int] = field(default_factory=list)
+    together: dict[tuple[int, ...], int] = field(default_factory=dict)  # to its number
     drawn: dict[int, int] = field(default_factory=dict)  # entry whose id is drawn, to its row
     kept: list[int] = field(default_factory=list)  # blocks whose kept state is a line, after those of the step
+
+    def number(self, choice: Choice) -> int:
+        """What stands in `ids` for a choice."""
+        if isinstance(choice, int):
+            return choice
+        return choice[0] if len(choice) == 1 else -1 - self.together.setdefault(choice, len(self.together))
 
 
 class Reader:
@@ -85,7 +96,7 @@ class Reader:
                 at.append(first + line)
                 ids.append(token)
             if extra.ids is not None:
-                wanted = extra.ids or range(self._model.config.vocabulary)
+                wanted = [found.number(choice) for choice in extra.ids] or range(self._model.config.vocabulary)
                 for line in range(extra.ids_from, row.commit - row.start):
                     at.extend([first + line] * len(wanted))
                     ids.extend(wanted)
@@ -114,10 +125,15 @@ class Reader:
                 line = inverse[entry] - start
                 if row.draw is not None and np.isfinite(log_total[line]):
                     ids[entry] = entries.ids[entry] = sampling.draw(table[line], row.draw, row.commit)
-            line = inverse[here] - start
+            line, wanted = inverse[here] - start, ids[here]
             with np.errstate(invalid="ignore"):  # a line that is not finite is reported, not warned of
-                values[here] = (table[line, ids[here]] - maximum[line]) - log_total[line]
-            finite[here] = np.isfinite(values[here]) & np.isfinite(table).all(-1)[line]
+                found = (table[line, np.maximum(wanted, 0)] - maximum[line]) - log_total[line]
+                for number, several in enumerate(entries.together):
+                    which = wanted == -1 - number
+                    there = line[which]
+                    found[which] = choices.log_p(logits[torch.from_numpy(there)], maximum[there], log_total[there], several)
+            values[here] = found
+            finite[here] = np.isfinite(found) & np.isfinite(table).all(-1)[line]
         return values, finite
 
     def _output(self, row: Row, place: int, first: int, entries: _Entries, values: npt.NDArray[np.float32],

@@ -7,7 +7,7 @@ import math
 from engine.errors import ContextTooLong, InvalidRequest, RequestTooLarge
 from engine.ledger import Ledger
 from engine.limits import Limits
-from engine.request import COLDEST, Embed, Generate, NextToken, Sampling, Score
+from engine.request import COLDEST, Choice, Embed, Generate, NextToken, Sampling, Score, ids_of
 from engine.sequence import Sequence
 
 
@@ -21,7 +21,7 @@ def refuse_unservable(sequence: Sequence, limits: Limits, ledger: Ledger) -> Non
     elif isinstance(request, Embed) and request.pooling not in ("mean", "last"):
         raise InvalidRequest(f"pooling is mean or last, not {request.pooling!r}")
     elif isinstance(request, NextToken):
-        _refuse_ids("wanted ids", request.wanted, limits)
+        _refuse_choices("wanted ids", request.wanted, limits)
     if not sequence.tokens:
         raise InvalidRequest("a request needs at least one token")
     if not isinstance(request, Score):
@@ -46,7 +46,7 @@ def _refuse_score(request: Score, limits: Limits) -> None:
     if branch is not None:
         _refuse_ids("token ids of the branch", branch.tokens, limits)
     if request.alternatives:
-        _refuse_ids("alternatives", request.alternatives, limits)
+        _refuse_choices("alternatives", request.alternatives, limits)
         if branch is not None:
             raise InvalidRequest("alternatives are weighed along a window, not along a branch of it")
         if not isinstance(request.alternatives_from, int) or not 1 <= request.alternatives_from < len(request.tokens):
@@ -61,6 +61,13 @@ def _refuse_generation(request: Generate) -> None:
         raise InvalidRequest(f"temperature must be 0 or a finite number from {COLDEST} on, not {sampling.temperature}")
     if sampling.top_k < 0:
         raise InvalidRequest(f"top_k must be at least 0, not {sampling.top_k}")
+
+
+def _refuse_choices(what: str, choices: tuple[Choice, ...], limits: Limits) -> None:
+    for choice in choices:
+        if isinstance(choice, tuple) and not 0 < len(choice) == len(set(choice)):
+            raise InvalidRequest(f"{what} that count together must be at least one and differ, not {choice[:3]}")
+    _refuse_ids(what, tuple(ids_of(choices)), limits)
 
 
 def _refuse_ids(what: str, ids: tuple[int, ...] | list[int], limits: Limits) -> None:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from engine.errors import EngineError
 
 Bits = Sequence[float]  # float32 values, held exactly by Python's doubles
+Choice = int | tuple[int, ...]  # an id, or several different ones: that any of them comes, the sum of their probabilities
 COLDEST = 1e-6  # a colder draw is greedy, and would divide logits beyond what a number holds
 
 
@@ -35,6 +36,15 @@ class Sharing:
     salt: str = ""
 
 
+def ids_of(choices: Iterable[Choice]) -> Iterator[int]:
+    """Every id that is named."""
+    for choice in choices:
+        if isinstance(choice, tuple):
+            yield from choice
+        else:
+            yield choice
+
+
 PRIVATE, REFERENCE = Sharing("private"), Sharing("reference")
 
 
@@ -52,13 +62,13 @@ class Score:
 
     With `branch` the alternate is scored and not the window itself; what both have in common is computed once for all branches of
     equal windows and equal `sharing` that are there together (the trunk). With `alternatives` every token from `alternatives_from`
-    on is also weighed against these ids.
+    on is also weighed against these choices.
     """
 
     tokens: tuple[int, ...]
     sharing: Sharing = PRIVATE
     branch: Branch | None = None
-    alternatives: tuple[int, ...] = ()
+    alternatives: tuple[Choice, ...] = ()
     alternatives_from: int = 1
 
     @property
@@ -72,7 +82,7 @@ class NextToken:
     """Log-probabilities of the token after `context`: of `wanted` in their order, or of the whole vocabulary."""
 
     context: tuple[int, ...]
-    wanted: tuple[int, ...] = ()
+    wanted: tuple[Choice, ...] = ()
     sharing: Sharing = PRIVATE
 
 
