@@ -102,12 +102,13 @@ class Scheduler(Observed):
         return outcomes
 
     def _count(self, batch: Batch, outputs: list[RowOutput]) -> None:
-        self._in_flight, short, doomed, by_handle = False, False, self._doomed, self._by_handle
+        self._in_flight, short, tokens, doomed, by_handle = False, False, 0, self._doomed, self._by_handle
         for row, output in zip(batch.rows, outputs, strict=True):
             sequence = by_handle[row.handle]
             sequence.steps += 1
-            self.tokens += len(row.tokens)
-            short = short or output.short
+            tokens += len(row.tokens)
+            if output.short:
+                short = True
             if output.error is not None:
                 self._fail(sequence, output.error)
             elif not doomed or row.handle not in doomed:
@@ -117,7 +118,7 @@ class Scheduler(Observed):
                 if done:
                     self._finish(sequence)
         if batch.rows:
-            self.steps += 1
+            self.steps, self.tokens = self.steps + 1, self.tokens + tokens
             self.budget.note(short=short)
         for handle in doomed & by_handle.keys():
             self._settle(by_handle[handle], "cancelled")

@@ -231,7 +231,7 @@ class Generating(Sequence):
         return self.drawn == self.sent.limit or (self.drawn > 0 and self.tokens[-1] == self.sent.end)
 
     def _ask(self, row: Row, end: int) -> None:
-        row.draw = self.sent.sampling if end == len(self.tokens) else None
+        row.draw = self.sent.sampling if end == self.target else None
 
     def take(self, row: Row, output: RowOutput) -> bool:
         if row.commit > self.computed:

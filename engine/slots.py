@@ -1,5 +1,6 @@
 """Who runs, and how the token budget of a step is dealt out: to the classes in order, within a class to short sequences before long
 ones. Long sequences beside others, and everybody beside STAT, get a share of what those compute, so that they never set the pace.
+Where the share beside STAT is too small for all of a group, they take turns.
 """
 
 from __future__ import annotations
@@ -48,25 +49,36 @@ class Slots:
     def deal(self, budget: int) -> list[Row]:
         """The next chunk of each running sequence, `budget` tokens at most together; takes the blocks they need."""
         rows: list[Row] = []
-        left, dealt = budget, 0
+        left, dealt, stat = budget, 0, False
         for index, group in enumerate(self._groups):
             long = index % 2 == 1
             if index == _BELOW_STAT and dealt:
-                left = self._beside(dealt, self._config.stat_share, left)
+                stat, left = True, self._beside(dealt, self._config.stat_share, left)
             room = self._beside(dealt, self._config.long_share, left) if long and dealt else left
-            largest = self._long_chunk if long else self._config.chunk
-            for sequence in group.values():
-                single = sequence.target - sequence.computed == 1
-                end = sequence.target if single else self._chunk_end(sequence, room, largest)
-                count = end - sequence.computed
-                if count > room:
-                    break
-                if count > 0:
-                    if end > sequence.room:
-                        self._ledger.grow(sequence, end)
-                    room, left, dealt = room - count, left - count, dealt + count
-                    rows.append(sequence.row(end))
+            before = len(rows)
+            given = self._deal_group(group, room, self._long_chunk if long else self._config.chunk, rows)
+            left, dealt = left - given, dealt + given
+            if stat and len(rows) - before < len(group):  # next time it is the turn of those who got nothing
+                for row in rows[before:]:
+                    group[row.handle] = group.pop(row.handle)
         return rows
+
+    def _deal_group(self, group: dict[int, Sequence], room: int, largest: int, rows: list[Row]) -> int:
+        """Append the rows of a group, `room` tokens at most; the tokens given."""
+        left = room
+        for sequence in group.values():
+            computed, end = sequence.computed, sequence.target
+            if end - computed != 1:
+                end = self._chunk_end(sequence, left, largest)
+            count = end - computed
+            if count > left:
+                break
+            if count > 0:
+                if end > sequence.room:
+                    self._ledger.grow(sequence, end)
+                left -= count
+                rows.append(sequence.row(end))
+        return room - left
 
     def _beside(self, dealt: int, share: float, left: int) -> int:
         """Tokens for those who must not set the pace of what has been dealt out; a cell of the grid at least, so that they go

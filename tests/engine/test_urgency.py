@@ -89,6 +89,18 @@ def test_stat_sets_the_pace_of_its_steps_and_others_go_on_beside_it(length: int,
     assert (urgent.handle, len(urgent.tokens), len(other.tokens)) == (9, length - 1, beside)
 
 
+def test_beside_a_steady_stat_every_lower_sequence_has_its_turn() -> None:
+    """One cell of the grid a step is left for seven that draw a token each, and a prompt does not keep it for itself."""
+    lower = [*(Generate((1, 2), limit=60) for _ in range(7)), score(64)]
+    policy = started(*lower, config=dataclasses.replace(CONFIG, slots=9, blocks=90))
+    before = [policy.progress(handle)[0] for handle in range(8)]
+    policy.add(9, Generate((1,), limit=40), Priority.STAT, 0.0)
+    for _ in range(10):
+        step(policy)
+    assert policy.progress(9) == (10, 40)
+    assert all(now > 3 + earlier for earlier, now in zip(before, (policy.progress(h)[0] for h in range(8)), strict=True))
+
+
 def test_nobody_goes_when_all_together_would_not_be_enough() -> None:
     policy = scheduler(dataclasses.replace(CONFIG, blocks=14))
     policy.add(0, score(60), Priority.STAT, 0.0)
