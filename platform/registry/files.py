@@ -6,10 +6,18 @@ from django.conf import settings
 
 from registry.models import ModelVersion, Reference
 
+DATA = "data:"  # begins a path below DATA_DIR; others lie below the project's folder
+
+
+def located(path: str) -> Path:
+    """The file that a row names."""
+    below_data = path.removeprefix(DATA)
+    return Path(settings.BASE_DIR) / path if below_data == path else Path(settings.DATA_DIR) / below_data
+
 
 def fasta(reference: Reference) -> Path:
-    """The FASTA of a reference; its row holds a path below the project's folder."""
-    return Path(settings.BASE_DIR) / reference.path
+    """The FASTA of a reference."""
+    return located(reference.path)
 
 
 def annotation(reference: Reference) -> Path | None:

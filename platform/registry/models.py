@@ -69,12 +69,24 @@ class Reference(models.Model):
     name = models.CharField(max_length=80, unique=True)
     description = models.CharField(max_length=300, blank=True)
     digest = models.CharField(max_length=64, unique=True)  # SHA-256 over the contigs' names, lengths and sequence digests
-    path = models.CharField(max_length=200)  # FASTA, below the repository or DATA_DIR
+    path = models.CharField(max_length=200)  # FASTA: below the project's folder, or “data:” and a path below DATA_DIR
     annotation_path = models.CharField(max_length=200, blank=True)  # genes of the picture
-    contigs = models.JSONField()  # [{name, length, aliases, sha256}]
+    contigs = models.JSONField()  # [{name, length, aliases, and where registered from a file: sha256, ga4gh, md5}]
 
     def __str__(self) -> str:
         return self.name
+
+
+class MarkovTable(models.Model):
+    """Counts of a Markov chain over the whole of a reference: the baseline beside every score. Insert-only."""
+
+    reference = models.OneToOneField(Reference, on_delete=models.PROTECT, primary_key=True, related_name="markov")
+    order = models.PositiveSmallIntegerField()
+    counts = models.BinaryField()  # 4 ** (order + 1) little-endian 64-bit numbers, the last base the lowest digit
+    sha256 = models.CharField(max_length=64)  # of the counts
+
+    def __str__(self) -> str:
+        return f"Markov chain of order {self.order}"
 
 
 class TestDefinition(models.Model):

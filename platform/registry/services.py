@@ -78,7 +78,14 @@ def register_deployment(*, name: str, model_version: ModelVersion, precision: st
 def register_reference(
     *, name: str, description: str, path: str, digest: str, contigs: Sequence[Mapping[str, Any]], annotation_path: str = ""
 ) -> Reference:
-    """Reference sequences below the project's folder; `contigs` holds name, length and aliases of each."""
+    """Reference sequences in a file that stays where it is; `contigs` holds name, length and aliases of each.
+
+    Raises `RegistrationRefused` when the name stands for other sequences.
+    """
+    if Reference.objects.filter(name=name).exclude(digest=digest).exists():
+        raise RegistrationRefused(
+            f"reference {name} is registered with other sequences; choose another --name", code="reference.differs"
+        )
     made, _ = Reference.objects.get_or_create(
         digest=digest,
         defaults={

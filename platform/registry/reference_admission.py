@@ -1,0 +1,53 @@
+"""Admit a reference: check and copy its FASTA, digest every contig, fit the baseline, keep the rows."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from django.conf import settings
+from django.db import transaction
+
+from registry import markov, reference_files, services
+from registry.errors import RegistrationRefused
+from registry.models import Reference
+from registry.reference_files import Progress
+
+FOLDER = "references"  # below DATA_DIR
+Names = Callable[[str, int], Sequence[str]]  # a contig's name and length → other names it may go by
+
+
+def admit(
+    source: Path,
+    *,
+    name: str,
+    description: str,
+    names: Names,
+    order: int = markov.ORDER,
+    progress: Progress = lambda name, length: None,
+) -> tuple[Reference, bool]:
+    """Register a FASTA file under `name`; the row, and whether it is new. The same sequences again give the same row.
+
+    Raises `RegistrationRefused` for a file that is no reference, and when name or sequences are registered otherwise.
+    """
+    if not name.strip() or len(name) > 80:
+        raise RegistrationRefused("a reference needs a name of at most 80 characters")
+    folder = Path(settings.DATA_DIR) / FOLDER
+    copied = reference_files.copy(source, folder, order=order, progress=progress)
+    try:
+        known = Reference.objects.filter(digest=copied.digest).first()
+        if known is not None and known.name != name:
+            raise RegistrationRefused(f"these sequences are registered as {known.name}: one reference has one name")
+        contigs = [{**contig, "aliases": sorted(names(contig["name"], contig["length"]))} for contig in copied.contigs]
+        with transaction.atomic():
+            made = known or services.register_reference(
+                name=name,
+                description=description,
+                path=reference_files.settled(copied, folder),
+                digest=copied.digest,
+                contigs=contigs,
+            )
+            markov.keep(made, copied.counting)
+            if known is None:
+                reference_files.settle(copied, folder)
+            return made, known is None
+    finally:
+        reference_files.remove(copied.path)
