@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from array import array
 from collections.abc import Callable
@@ -86,9 +87,11 @@ class Engine:
                 f"{self.scheduler.waiting} requests wait and nothing was computed in {_STILL} steps: a fault of ours"
             )
 
-    def forget_cached(self) -> None:
-        """Let no later request find what was computed until now: after a quarantine or a rollback nothing of it may be served."""
-        self.scheduler.forget()
+    def forget_cached(self, since: float = -math.inf, until: float = math.inf) -> None:
+        """Let no later request find what was computed between two times of `clock`, nor anything built on it: after a quarantine
+        or a rollback nothing of it may be served.
+        """
+        self.scheduler.forget(since, until)
 
     def check(self) -> None:
         """Raise BlockAccounting unless blocks and references agree and every promise of blocks can be kept."""
@@ -123,6 +126,7 @@ class Engine:
             "tokens_reused": scheduler.reused_tokens,
             "cache_hits": cache.hits,
             "cache_evictions": cache.evictions,
+            "cache_forgotten": cache.forgotten,
             "evictions": scheduler.evictions,
             "idle_slot_steps": scheduler.idle_slot_steps,
             "shortages": scheduler.budget.shortages,

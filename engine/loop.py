@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import itertools
 import logging
+import math
 import threading
 import time
 import traceback
@@ -145,10 +146,10 @@ class EngineLoop:
         """Positions computed and positions wanted; None for a request that has ended or has not been taken up yet."""
         return self.engine.scheduler.progress(handle)
 
-    def forget_cached(self) -> None:
-        """As `Engine.forget_cached`, before the next step."""
+    def forget_cached(self, since: float = -math.inf, until: float = math.inf) -> None:
+        """As `Engine.forget_cached`, before the next step; from any thread. Times are those of outcomes."""
         with self._wake:
-            self._commands.append(self.engine.forget_cached)
+            self._commands.append(functools.partial(self.engine.forget_cached, since, until))
             self._wake.notify()
 
     def stop(self, *, drain: bool, timeout: float) -> bool:

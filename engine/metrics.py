@@ -63,6 +63,7 @@ _ENGINE = (
     Metric("tokens_reused", "counter", "tokens", "taken from the cache instead of being computed"),
     Metric("cache_hits", "counter", "blocks", "taken from the cache"),
     Metric("cache_evictions", "counter", "blocks", "dropped from the cache to make room"),
+    Metric("cache_forgotten", "counter", "blocks", "dropped from the cache because what they hold was no longer trusted"),
     Metric("evictions", "counter", "sequences", "sent away for more urgent work"),
     Metric("idle_slot_steps", "counter", "steps", "that left a slot empty although somebody fitted: a fault of the scheduler"),
     Metric("rows_failed", "counter", "rows", "that raised or gave numbers that are not finite; each failed alone"),

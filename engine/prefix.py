@@ -2,14 +2,18 @@
 
 A key is a keyed hash over the key before it and the tokens of the block, begun from a secret of this process, the deployment and
 the sharing of the request: who does not share finds nothing, and a key tells nothing about the tokens.
+
+Every entry keeps its origin: the span of time in which it, and all that it was built on, was computed. Worker and runtime are those
+of the process, with which the cache ends.
 """
 
 from __future__ import annotations
 
 import hashlib
+import math
 import secrets
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from collections.abc import Sequence as SequenceOf
 from dataclasses import dataclass
 
@@ -31,17 +35,19 @@ class Entry:
     block: int
     tokens: tuple[int, ...]
     scores: array[float] | None
+    since: float  # when the oldest was computed that it is built on, its own chain included …
+    until: float  # … and when it was computed itself, by the clock of outcomes
 
 
 class PrefixCache:
     """Finds blocks by content. One deployment, one cache; `pool` tells which blocks it had to give away."""
 
-    def __init__(self, pool: BlockPool, block_size: int, fingerprint: str) -> None:
-        self._pool, self._size = pool, block_size
+    def __init__(self, pool: BlockPool, block_size: int, fingerprint: str, clock: Callable[[], float]) -> None:
+        self._pool, self._size, self._clock = pool, block_size, clock
         self._secret, self._fingerprint = secrets.token_bytes(32), fingerprint
         self._entries: dict[bytes, Entry] = {}
         self._keys: dict[int, list[bytes]] = {}  # a block may be found by everybody, and by one that gave way
-        self.hits = self.evictions = 0  # blocks
+        self.hits = self.evictions = self.forgotten = 0  # blocks
 
     def __len__(self) -> int:
         return len(self._entries)
@@ -65,7 +71,7 @@ class PrefixCache:
         self.hits += len(found)
         return found
 
-    def add(self, key: bytes, tokens: SequenceOf[int], block: int, scores: array[float] | None) -> bytes:
+    def add(self, key: bytes, tokens: SequenceOf[int], block: int, scores: array[float] | None, since: float) -> bytes:
         """Make a full block findable after the block of `key`; returns its own key. A scored block replaces one without scores."""
         self.strike_out()
         piece = tuple(tokens)
@@ -75,7 +81,7 @@ class PrefixCache:
             return own
         if there is not None:
             self._drop(there.block)
-        self._entries[own] = Entry(own, block, piece, scores)
+        self._entries[own] = Entry(own, block, piece, scores, since, max(since, self._clock()))
         self._keys.setdefault(block, []).append(own)
         self._pool.keep(block)
         return own
@@ -92,6 +98,7 @@ class PrefixCache:
         if entries:
             ledger.adopt(sequence, [entry.block for entry in entries])
             sequence.take_up(entries, self._size)
+            sequence.since = min(sequence.since, *(entry.since for entry in entries))
         return len(entries) * self._size
 
     def register(self, sequence: Sequence) -> None:
@@ -101,7 +108,7 @@ class PrefixCache:
         while (start := sequence.registered * size) + size <= end:
             scores = sequence.logprobs[max(0, start - 1) : start + size - 1] if scored else None
             block, piece = sequence.blocks[sequence.registered], sequence.tokens[start : start + size]
-            sequence.key = self.add(sequence.key, piece, block, scores)
+            sequence.key = self.add(sequence.key, piece, block, scores, sequence.since)
             sequence.registered += 1
 
     def leave_own(self, sequence: Sequence) -> None:
@@ -117,11 +124,12 @@ class PrefixCache:
             self._strike(block)
             self.evictions += 1
 
-    def clear(self) -> None:
-        """Forget everything: what this worker computed is no longer trusted."""
+    def forget(self, since: float = -math.inf, until: float = math.inf) -> None:
+        """What this worker computed between two times is no longer trusted: drop it, and everything that is built on it."""
         self.strike_out()
-        for block in list(self._keys):
+        for block in {entry.block for entry in self._entries.values() if entry.since <= until and since <= entry.until}:
             self._drop(block)
+            self.forgotten += 1
 
     def _drop(self, block: int) -> None:
         self._strike(block)

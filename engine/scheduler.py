@@ -7,6 +7,7 @@ a waiting STAT request sends others away. The budget goes to the classes in orde
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable
 
@@ -34,7 +35,7 @@ class Scheduler(Observed):
     def __init__(self, config: EngineConfig, pool: BlockPool, limits: Limits, clock: Callable[[], float]) -> None:
         self.config, self.pool, self.limits, self.clock = config, pool, limits, clock
         self.ledger = Ledger(pool, config, limits.window)
-        self.cache = PrefixCache(pool, config.block_size, limits.fingerprint)
+        self.cache = PrefixCache(pool, config.block_size, limits.fingerprint, clock)
         self.trunks = Trunks(self.ledger, config)
         self.budget = Budget(config.token_budget, config.grid)
         self._waiting = Waiting()
@@ -53,7 +54,7 @@ class Scheduler(Observed):
         try:
             refuse_unservable(sequence, self.limits, self.ledger)
         except RequestRefused as refusal:
-            self._settled.append(self._outcome(sequence, "failed", refusal))
+            self._settled.append(sequence.outcome("failed", refusal, self.clock(), self.limits))
             return
         self._by_handle[handle] = sequence
         self.ledger.settle_kind(sequence)
@@ -77,12 +78,12 @@ class Scheduler(Observed):
         self._withdraw(sequence)
         return True
 
-    def forget(self) -> None:
-        """Let no later request find what was computed until now; what is on its way ends with what it has."""
-        self.cache.clear()
-        self.trunks.close()
+    def forget(self, since: float = -math.inf, until: float = math.inf) -> None:
+        """Let no later request find what was computed between two times; what is on its way ends with what it has."""
+        self.cache.forget(since, until)
+        self.trunks.close(until)
         for sequence in self._by_handle.values():
-            if sequence.running or sequence.computed or sequence.logprobs:
+            if sequence.since <= until and (sequence.running or sequence.computed or sequence.logprobs):
                 sequence.shareable = 0
 
     def schedule(self, now: float) -> Batch:
@@ -157,6 +158,7 @@ class Scheduler(Observed):
         self._waiting.start(sequence)
         self._slots.hold(sequence)
         sequence.started_at = now if sequence.started_at is None else sequence.started_at
+        sequence.since = min(sequence.since, now)
         if not sequence.blocks:
             self.reused_tokens += self._take_up(sequence)
         self.ledger.open(sequence)
@@ -239,12 +241,9 @@ class Scheduler(Observed):
         if isinstance(sequence, Trunk):
             self.trunks.end(sequence)
             return
-        self._settled.append(self._outcome(sequence, state, error))
+        self._settled.append(sequence.outcome(state, error, self.clock(), self.limits))
         trunk = self.trunks.leave(sequence)
         if trunk is not None and trunk.waiters:
             reclass(trunk, self._waiting, self._slots)
         elif trunk is not None:
             self._withdraw(trunk)
-
-    def _outcome(self, sequence: Sequence, state: State, error: EngineError | None = None) -> Outcome:
-        return sequence.outcome(state, error, self.clock(), self.limits)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import MutableMapping
 from collections.abc import Sequence as SequenceOf
@@ -90,6 +91,7 @@ class Sequence:
     trunk: Sequence | None = None  # the trunk at which it waits
     running: bool = False  # holds a slot
     started_at: float | None = None  # when it first did
+    since: float = math.inf  # when the oldest was computed that it is built on
     steps: int = 0
     passed: int = 0  # times that somebody behind it was let in first
     reused: int = 0

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import bisect
 import itertools
+import math
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -185,7 +186,7 @@ class Trunks:
         self._ledger.close(waiter)
         self._ledger.leave(waiter)
         waiter.restart()
-        waiter.logprobs, waiter.shareable, waiter.reused = array("f"), reach(waiter), 0
+        waiter.logprobs, waiter.shareable, waiter.reused, waiter.since = array("f"), reach(waiter), 0, math.inf
         self._ledger.settle_kind(waiter)
 
     def end(self, trunk: Trunk) -> None:
@@ -194,9 +195,10 @@ class Trunks:
         if self._trunks.get((request.sharing, request.tokens)) is trunk:  # while it ended another may have begun
             del self._trunks[request.sharing, request.tokens]
 
-    def close(self) -> None:
-        """Whoever comes from now on needs another trunk; those on their way go on for who waits at them."""
-        self._trunks.clear()
+    def close(self, until: float) -> None:
+        """Whoever comes from now on takes no trunk that began by then; those on their way go on for who waits at them."""
+        for trunk in [trunk for trunk in self if trunk.since <= until]:
+            self.end(trunk)
 
     def _own(self, sequence: Sequence) -> int:
         """Blocks that a branch needs beside those of the trunk."""
@@ -218,7 +220,7 @@ class Trunks:
         if waiter.computed % self._size and not waiter.done:
             waiter.copy_from = trunk.blocks[whole]
             self._ledger.pool.share([waiter.copy_from])
-        waiter.slides, waiter.shareable, waiter.reused = False, 0, waiter.computed
+        waiter.slides, waiter.shareable, waiter.reused, waiter.since = False, 0, waiter.computed, trunk.since
         if waiter.computed and trunk.reserve is not None:  # who holds nothing waits like others, and must keep nothing from them
             waiter.reserve = trunk.reserve
             waiter.reserve.members += 1

@@ -46,9 +46,9 @@ class Arrival:
     place: int = -1  # of the request in a list, for whoever wants to find it again
 
 
-def scheduler(config: EngineConfig, limits: Limits = LIMITS) -> Scheduler:
+def scheduler(config: EngineConfig, limits: Limits = LIMITS, clock: Callable[[], float] = lambda: 0.0) -> Scheduler:
     kind = StaticScheduler if config.mode == "static" else Scheduler
-    return kind(config, BlockPool(config.blocks), limits, lambda: 0.0)
+    return kind(config, BlockPool(config.blocks), limits, clock)
 
 
 def drive(

@@ -381,13 +381,14 @@ def test_stats_say_what_runs_and_what_waits(gate: tuple[Gate, EngineLoop]) -> No
 def test_what_is_no_longer_trusted_is_forgotten_between_two_steps(loop: EngineLoop) -> None:
     window = Score(tuple(index % 11 for index in range(100)), REFERENCE)
     reused = []
-    for forget in (False, False, True):
-        if forget:
-            loop.forget_cached()
+    for span in (None, None, (2e9,), (0.0, 1.0), ()):
+        if span is not None:
+            loop.forget_cached(*span)
         found: SimpleQueue[Outcome] = SimpleQueue()
         loop.submit(window, priority=Priority.ROUTINE, on_outcome=found.put)
         reused.append(found.get(timeout=60).reused)
-    assert reused == [0, 96, 0]
+    assert reused == [0, 96, 96, 96, 0]
+    assert loop.stats()["cache_forgotten"] == 6
 
 
 def test_an_engine_that_stands_still_while_work_is_open_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -204,7 +204,7 @@ def test_static_batching_shares_nothing() -> None:
 def test_what_is_no_longer_trusted_is_forgotten() -> None:
     policy = added(window())
     run(policy)
-    policy.cache.clear()
+    policy.cache.forget()
     assert (policy.pool.cached, len(policy.cache)) == (0, 0)
     policy.add(1, window(), Priority.ROUTINE, 0.0)
     assert run(policy)[1].reused == 0
