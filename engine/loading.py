@@ -16,8 +16,7 @@ from engine.fingerprint import Deployment, digest
 from engine.limits import Limits
 from engine.scheduler import Scheduler
 from engine.static import StaticScheduler
-from engine.tokenizers import choosing
-from engine.tokenizers.vocab_json import FILE
+from engine.tokenizers import choosing, files
 from engine.version import VERSION
 
 
@@ -33,8 +32,9 @@ def load(folder: Path, *, config: EngineConfig, clock: Callable[[], float] = tim
     import torch
 
     from engine import selftest
-    from engine.model import Model, weight_files
+    from engine.model import Model
     from engine.runner import Runner
+    from engine.weights import weight_files
     from kernels.errors import KernelsUnavailable
 
     torch.set_num_threads(config.threads)
@@ -48,7 +48,9 @@ def load(folder: Path, *, config: EngineConfig, clock: Callable[[], float] = tim
     kernel_set = f"{model.kernels.name},{isa.library_mode()}"
     deployment = _deployment(folder, weight_files(folder), config, kernel_set, used)
     if tokenizer.size > model.config.vocabulary:
-        raise ModelRefused(f"{FILE} has ids up to {tokenizer.size - 1} and the model a vocabulary of {model.config.vocabulary}")
+        raise ModelRefused(
+            f"the tokenizer has ids up to {tokenizer.size - 1} and the model a vocabulary of {model.config.vocabulary}"
+        )
     limits = Limits(model.config.vocabulary, model.config.context, deployment.fingerprint, window=model.config.window)
     runner = Runner(model, config)
     invariant, golden = selftest.run(runner, config, limits) if config.self_test else (False, "")
@@ -70,6 +72,6 @@ def _deployment(folder: Path, weights: list[Path], config: EngineConfig, kernel_
         threads=config.threads,
         weights_sha256=digest(weights),
         config_sha256=digest([folder / "config.json"]),
-        tokenizer_sha256=digest([folder / FILE]),
+        tokenizer_sha256=digest(files.present(folder)),
         engine_version=VERSION,
     )

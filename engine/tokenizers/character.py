@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from engine.errors import UnknownSymbol
+from engine.tokenizers import letters as letters_
 from engine.tokenizers.interface import Encoded
 
 
 class CharacterTokenizer:
-    """`letters` maps single characters, in upper case, to ids. `unknown` stands for every other character, which is reported."""
+    """`letters` maps single characters, in upper case, to ids; `unknown` stands for every other character, which is reported."""
 
     width = 1
 
@@ -22,13 +23,14 @@ class CharacterTokenizer:
         self.before, self.eos, self.size = before, eos, size
 
     def encode(self, bases: str) -> Encoded:
-        """One id a character."""
-        text = bases.upper()
-        unknown = tuple(place for place, symbol in enumerate(text) if symbol not in self._ids)
+        """One id a character. UnknownSymbol for one without an id where nothing stands for "unknown"."""
+        text = letters_.upper(bases)
+        strange = set(text) - self._ids.keys()
+        unknown = tuple(place for place, symbol in enumerate(text) if symbol in strange) if strange else ()
         if unknown and self._unknown is None:
             raise UnknownSymbol(f"{text[unknown[0]]!r} at position {unknown[0] + 1} is not in the vocabulary")
-        ids = tuple(self._ids.get(symbol, self._unknown or 0) for symbol in text)
-        return Encoded(ids, range(len(ids) + 1), unknown)
+        known = {symbol: self._ids.get(symbol, self._unknown or 0) for symbol in set(text)}
+        return Encoded(tuple(map(known.__getitem__, text)), range(len(text) + 1), unknown)
 
     def decode(self, ids: Sequence[int]) -> str:
         """Characters of the ids; names such as eos give nothing."""
