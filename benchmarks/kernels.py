@@ -115,7 +115,7 @@ def _dense_step(kernels: Native) -> Callable[[int], None]:
     """A call with a number of rows takes so many through the dense parts of all layers."""
     import torch
 
-    from kernels import reference
+    from kernels import frequencies, reference
     from kernels.layers import LayerWeights, Places
 
     norm, layers, steps, pools = torch.ones(SMALL.hidden), [], {}, kernels.pools(ROWS[-1] // _BLOCK)
@@ -125,7 +125,7 @@ def _dense_step(kernels: Native) -> Callable[[int], None]:
     for rows in ROWS:
         places = torch.arange(rows)
         slots = (places[:, None] // _BLOCK * SMALL.kv_heads + torch.arange(SMALL.kv_heads)) * _BLOCK + places[:, None] % _BLOCK
-        where = Places(*reference.rotary_tables(rows, SMALL.head_dim, 1e4), slots.reshape(-1))
+        where = Places(*reference.rotary_tables(rows, frequencies.Plain(1e4).of(SMALL.head_dim)), slots.reshape(-1))
         steps[rows] = (torch.randn(rows, SMALL.hidden), torch.randn(rows, SMALL.heads, SMALL.head_dim), where)
 
     def step(rows: int) -> None:

@@ -10,7 +10,7 @@ from typing import Literal
 import torch
 from torch import Tensor
 
-from kernels import native, reference
+from kernels import frequencies, native, reference
 from kernels.errors import KernelsUnavailable
 from kernels.layers import KernelSet, LayerWeights, Places, Precision
 from kernels.plain import Plain
@@ -138,7 +138,7 @@ def _weights(geometry: Geometry, *, head_norms: bool) -> LayerWeights:
 def _places(geometry: Geometry) -> Places:
     g, rows = geometry, torch.arange(_LENGTH)
     slots = (rows[:, None] // g.block_size * g.kv_heads + torch.arange(g.kv_heads)) * g.block_size + rows[:, None] % g.block_size
-    return Places(*reference.rotary_tables(_LENGTH, g.head_dim, 1e4), slots.reshape(-1))
+    return Places(*reference.rotary_tables(_LENGTH, frequencies.Plain(1e4).of(g.head_dim)), slots.reshape(-1))
 
 
 def _poisoned(kernels: KernelSet, geometry: Geometry) -> tuple[Tensor, Tensor]:

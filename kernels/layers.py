@@ -46,7 +46,7 @@ class Layer(Protocol):
     """One layer, cut where attention stands."""
 
     def project(self, hidden: Tensor, places: Places, keys: Tensor, values: Tensor) -> Tensor:
-        """Norm, projection, norms of heads, rotation: `[T, hidden] -> queries [T, H, D]`; the rows' keys and values go to the pools."""
+        """Norm, projection, norms of heads, rotation: `[T, hidden] -> queries [T, H, D]`; keys and values go into the pools."""
         ...
 
     def finish(self, hidden: Tensor, attended: Tensor) -> None:

@@ -30,15 +30,14 @@ def silu_mul(gate_up: Tensor) -> Tensor:
     return torch.div(gate, denominator, out=denominator).mul_(up)
 
 
-def rotary_tables(positions: int, head_dim: int, theta: float, first: int = 0) -> tuple[Tensor, Tensor]:
-    """Cosine and sine of position · theta^(-2i/D) from position `first` on, each `[positions, D/2]` (Su et al. 2021).
+def rotary_tables(positions: int, frequencies: Tensor, first: int = 0, magnitude: float = 1.0) -> tuple[Tensor, Tensor]:
+    """Cosine and sine of position · frequency from position `first` on, times `magnitude`, each `[positions, D/2]`.
 
-    Angles are rounded to float32 first, as the published checkpoints were trained; the functions are computed in double precision.
+    `frequencies [D/2]` are those of `kernels.frequencies`. Angles are rounded to float32 first, as the published checkpoints were
+    trained; the functions are computed in double precision.
     """
-    exponents = torch.arange(0, head_dim, 2, dtype=torch.int64).to(torch.float32) / head_dim
-    frequencies = 1.0 / torch.tensor([theta**exponent for exponent in exponents.tolist()], dtype=torch.float32)
     angles = (torch.arange(first, first + positions, dtype=torch.float32)[:, None] * frequencies).to(torch.float64)
-    return angles.cos().to(torch.float32), angles.sin().to(torch.float32)
+    return (angles.cos() * magnitude).to(torch.float32), (angles.sin() * magnitude).to(torch.float32)
 
 
 def rotary(x: Tensor, cos: Tensor, sin: Tensor) -> Tensor:

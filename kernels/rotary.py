@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from kernels import reference
+from kernels.frequencies import Frequencies
 
 PAGE = 4096  # positions computed by one call: always the same size, so that no lane of it is ever a tail
 TABLE = 32 * PAGE  # first positions, which are always at hand
@@ -17,8 +18,8 @@ KEPT = 16  # pages beyond the table
 class Rotary:
     """Rows of `reference.rotary_tables` for a context of any length; memory does not grow with it."""
 
-    def __init__(self, context: int, head_dim: int, theta: float) -> None:
-        self._head_dim, self._theta = head_dim, theta
+    def __init__(self, context: int, head_dim: int, frequencies: Frequencies) -> None:
+        self._frequencies, self._magnitude = frequencies.of(head_dim), frequencies.magnitude
         self._pages: OrderedDict[int, tuple[Tensor, Tensor]] = OrderedDict()
         first = [self._computed(page) for page in range(-(-min(context, TABLE) // PAGE))]
         self._cos, self._sin = (torch.cat(tables)[: min(context, TABLE)] for tables in zip(*first, strict=True))
@@ -27,7 +28,7 @@ class Rotary:
         """Cosine and sine of absolute positions: `[T] -> [T, D/2], [T, D/2]`."""
         if int(positions.max()) < len(self._cos):
             return self._cos.index_select(0, positions), self._sin.index_select(0, positions)
-        cos, sin = (torch.empty(len(positions), self._head_dim // 2) for _ in range(2))
+        cos, sin = (torch.empty(len(positions), len(self._frequencies)) for _ in range(2))
         page_of = positions // PAGE
         for page in sorted(set(page_of.tolist())):
             lines = (page_of == page).nonzero()[:, 0]
@@ -48,4 +49,4 @@ class Rotary:
         return self._pages[page]
 
     def _computed(self, page: int) -> tuple[Tensor, Tensor]:
-        return reference.rotary_tables(PAGE, self._head_dim, self._theta, page * PAGE)
+        return reference.rotary_tables(PAGE, self._frequencies, page * PAGE, self._magnitude)

@@ -46,6 +46,7 @@ def _changed(folder: Path, checkpoint: Path, **changes: object) -> Path:
     [
         ({"architectures": ["GPT2LMHeadModel"]}, "GPT2"),
         ({"rope_scaling": {"rope_type": "llama3", "factor": 8.0}}, "llama3"),
+        ({"rope_scaling": {"type": "dynamic", "factor": 2.0}}, "other bits in longer company"),
         ({"hidden_act": "gelu"}, "hidden_act"),
         ({"attention_bias": True}, "attention_bias"),
         ({"quantization_config": {"bits": 4}}, "quantized"),
@@ -89,7 +90,7 @@ def test_an_index_may_not_leave_the_folder(tmp_path: Path, checkpoint: Path) -> 
     folder = _changed(tmp_path, checkpoint)
     index = {"weight_map": {"model.norm.weight": "../outside.safetensors"}}
     (folder / "model.safetensors.index.json").write_text(json.dumps(index))
-    shutil.copy(folder / "model.safetensors", tmp_path / "outside.safetensors")
+    (folder / "model.safetensors").rename(tmp_path / "outside.safetensors")
     with pytest.raises(ModelRefused, match="outside the folder"):
         load(folder, config=SMALL)
 

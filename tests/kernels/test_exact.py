@@ -9,7 +9,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernels import exact, reference
+from kernels import exact, frequencies, reference
 
 
 @pytest.mark.parametrize("width", [1, 2, 3, 7, 64, 80, 129])
@@ -59,7 +59,7 @@ def test_logarithms_keep_their_limits() -> None:
 def test_norm_silu_and_rotary_keep_a_row_in_any_company(rows: int) -> None:
     generator = torch.Generator().manual_seed(3)
     x, weight = torch.randn(300, 96, generator=generator), torch.rand(96, generator=generator)
-    cos, sin = reference.rotary_tables(300, 24, 1e4)
+    cos, sin = reference.rotary_tables(300, frequencies.Plain(1e4).of(24))
     heads = x.view(300, 4, 24)
     for whole, part in (
         (reference.rms_norm(x, weight, 1e-5), reference.rms_norm(x[7 : 7 + rows], weight, 1e-5)),

@@ -17,7 +17,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from kernels import compiler, native, reference
+from kernels import compiler, frequencies, native, reference
 from kernels.compiler import Level
 from kernels.errors import KernelsUnavailable
 from kernels.layers import Layer, LayerWeights, Places, Precision
@@ -222,7 +222,7 @@ def through_layer(
     block = torch.tensor(blocks)[places // geometry.block_size]
     slots = (block[:, None] * geometry.kv_heads + torch.arange(geometry.kv_heads)) * geometry.block_size
     slots += places[:, None] % geometry.block_size
-    cos, sin = reference.rotary_tables(count, geometry.head_dim, 1e4)
+    cos, sin = reference.rotary_tables(count, frequencies.Plain(1e4).of(geometry.head_dim))
     keys, values = (pool.fill_(math.nan) for pool in kernels.pools(len(blocks)))
     queries = layer.project(hidden, Places(cos, sin, slots.reshape(-1)), keys, values)
     layer.finish(hidden, kernels.plan([Span(0, 0, count, blocks)])(queries, keys, values))

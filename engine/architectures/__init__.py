@@ -1,0 +1,37 @@
+"""Which published families this engine computes: one shared block, and a file for each where it differs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from engine.architectures.family import Family
+from engine.architectures.llama import LLAMA
+from engine.architectures.mistral import MISTRAL
+from engine.architectures.qwen3 import QWEN3
+from engine.architectures.refused import refuse_the_known
+from engine.errors import ModelRefused
+
+FAMILIES = (LLAMA, MISTRAL, QWEN3)
+
+
+def family_of(raw: Mapping[str, Any]) -> Family:
+    """The family that `config.json` names. ModelRefused says why another one is not served."""
+    names, kind = raw.get("architectures"), raw.get("model_type")
+    given = [*(names if isinstance(names, list) else [names]), kind]
+    given = [name for name in given if name is not None]
+    if not given or not all(isinstance(name, str) for name in given):
+        raise ModelRefused(f"{_served()}, and config.json names none: architectures = {names!r}, model_type = {kind!r}"[:400])
+    refuse_the_known(given)
+    if raw.get("auto_map"):
+        raise ModelRefused(
+            "config.json has auto_map: Python code in the folder makes this model, and no code of a folder is ever run"
+        )
+    fitting = [family for family in FAMILIES if all(name in (family.architecture, family.model_type) for name in given)]
+    if not fitting:
+        raise ModelRefused(f"{_served()}, and config.json names {', '.join(given)}"[:400])
+    return fitting[0]
+
+
+def _served() -> str:
+    return f"this engine runs {' and '.join(family.architecture for family in FAMILIES)}"
