@@ -1,0 +1,37 @@
+"""Labelled variants by our command and by transformers on the same weights: the same area, and scores that agree."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.labelled import auroc, compare
+
+ROOT = Path(__file__).resolve().parents[2]
+MODEL = ROOT / "models" / "ecoli-orf-6l"
+LEXA = ROOT / "demo" / "ecoli"
+
+
+@pytest.mark.skipif(not (MODEL / "model.safetensors").exists(), reason="the bundled model is not there")
+@pytest.mark.parametrize("strand", ["forward", "reverse"])
+def test_areas_agree_to_a_millionth_and_scores_to_a_thousandth(tmp_path: Path, strand: str) -> None:
+    """Every change of lexA that makes a stop codon, and every ninth that leaves the protein as it is."""
+    lines = (LEXA / "lexA_every_snv.vcf").read_text().splitlines(keepends=True)
+    silent = [line for line in lines if "EFFECT=synonymous" in line]
+    kept = [line for line in lines if line.startswith("#") or "EFFECT=nonsense" in line or line in silent[::9]]
+    (tmp_path / "some.vcf").write_text("".join(kept))
+    files = (MODEL, LEXA / "ecoli536_lexA.fa", tmp_path / "some.vcf")
+    found = compare(*files, "EFFECT=nonsense", "EFFECT=synonymous", window=128, strand=strand)
+    assert (found.variants, found.positives) == (105, 57)
+    assert found.apart <= 1e-6
+    assert 0.5 < found.ours < 1
+    assert found.largest_difference < 1e-3
+
+
+@pytest.mark.parametrize(
+    ("positives", "negatives", "area"), [([2.0, 3.0], [0.0, 1.0], 1.0), ([0.0], [0.0, 1.0], 0.25), ([5.0], [5.0, 5.0], 0.5)]
+)
+def test_an_area_is_the_share_of_pairs_in_order(positives: list[float], negatives: list[float], area: float) -> None:
+    assert auroc(np.array(positives), np.array(negatives)) == area
