@@ -39,6 +39,8 @@ def claim(*, loaded: Sequence[str], owner: str, worker: str, task_id: str, stat:
     In the same transaction the attempt is recorded and the run is cut further. Raises `MustWait` when the best job may
     only run alone; a STAT ticket passes it by, because nothing holds up a STAT.
     """
+    if not loaded:
+        return None
     with transaction.atomic():
         job = _best(loaded, stat=stat, deaths=_ANY_DEATHS)
         if job is not None and job.deaths >= ALONE_AFTER and not idle:

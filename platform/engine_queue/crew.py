@@ -10,14 +10,15 @@ import threading
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import structlog
 from django.db import Error
 
 from engine_queue import claim, deaths, tickets
 from engine_queue.claim import MustWait
-from engine_queue.errors import ReferenceUnusable
+from engine_queue.errands import Errands
+from engine_queue.errors import ReferenceUnusable, WorkerRefused
 from engine_queue.finisher import Finisher
 from engine_queue.host import Flight, Host
 from engine_queue.keeper import Keeper
@@ -31,6 +32,7 @@ log = structlog.get_logger(__name__)
 
 PAUSE_SECONDS = 0.5  # after the database did not answer
 STOP_SECONDS = 2.0
+WRITE_SECONDS = 20.0  # for the finisher to write what was given back
 
 
 @dataclass(frozen=True)
@@ -41,6 +43,25 @@ class Held:
     ticket: Ticket
 
 
+class Transport(Protocol):
+    """Where tickets come from: told, on any thread, which deployments' queues to read."""
+
+    def follow(self, deployment: str) -> None:
+        """Read the queues of a deployment from now on."""
+
+    def leave(self, deployment: str) -> None:
+        """Read them no more; tickets taken stay taken."""
+
+
+@dataclass(frozen=True)
+class Drained:
+    """How the work of a deployment ended here."""
+
+    finished: int  # jobs
+    given_back: int
+    tickets: int  # passed on to other workers
+
+
 class Crew:
     """One worker's threads and what passes between them."""
 
@@ -48,6 +69,8 @@ class Crew:
         self.lease, self.host, self.loaded = lease, host, list(loaded)
         self.finisher = Finisher()
         self.keeper = Keeper(lease, self)
+        self.errands = Errands(self)
+        self.transport: Transport | None = None
         self.died = ""  # why this process leaves
         self.refused: dict[str, str] = {}  # deployment → why this worker does not serve it
         self._places = {True: stat_credits, False: credits}  # by `Ticket.stat`
@@ -56,6 +79,7 @@ class Crew:
         self._halted = ""
         self._await_idle = False  # the best job has to run alone
         self._draining = self._ended = self._serving = False
+        self._turns = 0  # tickets the feeder has served
         self._preparing: int | None = None  # the job the feeder is planning: it can be stopped only afterwards
         self._stop_prepared = ""
         self._changed = threading.Condition()
@@ -66,6 +90,7 @@ class Crew:
         deaths.bury_former_selves(self.lease)
         self.finisher.start()
         self._feeder.start()
+        self.errands.start()
 
     def offer(self, ticket: Ticket) -> None:
         """Take a ticket from the transport. Never blocks."""
@@ -101,6 +126,7 @@ class Crew:
             self._ended = True
             self._changed.notify_all()
         self._feeder.join(STOP_SECONDS)
+        self.errands.stop()
         self.keeper.stop()
         self.finisher.stop()
         self.host.stop()
@@ -109,6 +135,56 @@ class Crew:
                 self.lease.give_back()
         except Error as error:
             log.warning("lease.not_given_back", worker=self.lease.name, error=type(error).__name__)
+
+    # What an errand asks, on a thread of its own.
+
+    def serve(self, deployment: str) -> None:
+        """Claim the jobs of a deployment that is loaded."""
+        with self._changed:
+            self.loaded = [*self.loaded, deployment]
+            self.refused.pop(deployment, None)
+        if self.transport is not None:
+            self.transport.follow(deployment)
+
+    def withdraw(self, deployment: str, seconds: float) -> Drained:
+        """Claim nothing more of a deployment and finish what runs; what is not done in time goes back. Its engine then idles.
+
+        Raises `WorkerRefused` when a claim that was under way does not land; then the deployment is served on.
+        """
+        if self.transport is not None:
+            self.transport.leave(deployment)
+        with self._changed:
+            self.loaded = [name for name in self.loaded if name != deployment]
+            turn = self._turns
+            landed = self._changed.wait_for(lambda: not self._serving or self._turns != turn, WRITE_SECONDS)
+        passed_on = self._pass_on(deployment)
+        if not landed:
+            self.serve(deployment)
+            raise WorkerRefused("a job is being prepared and does not come to an end; try again")
+        with self._changed:
+            running = len(self._held_of(deployment))
+            self._changed.wait_for(lambda: not self._held_of(deployment), seconds)
+            left = self._held_of(deployment)
+        given_back = [held for held in left if self.host.cancel(held.claimed.job_id)]
+        for held in given_back:
+            self._give_back(held, reason="deployment unloaded")
+        with self._changed:
+            self._changed.wait_for(lambda: not self._held_of(deployment), WRITE_SECONDS)
+        return Drained(running - len(given_back), len(given_back), passed_on)
+
+    def _held_of(self, deployment: str) -> list[Held]:
+        return [held for held in self._held.values() if held.claimed.deployment == deployment]
+
+    def _pass_on(self, deployment: str) -> int:
+        """Give the waiting tickets of a deployment to other workers."""
+        with self._changed:
+            lost = [ticket for queue in self._waiting.values() for ticket in queue if ticket.deployment == deployment]
+            for ticket in lost:
+                self._waiting[ticket.stat].remove(ticket)
+        tickets.pass_on(deployment, len(lost))
+        for ticket in lost:
+            ticket.settle()
+        return len(lost)
 
     # What the keeper asks (`keeper.Kept`).
 
@@ -178,7 +254,7 @@ class Crew:
                 self._put_back(ticket)
                 self._pause()
             with self._changed:
-                self._serving = False
+                self._serving, self._turns = False, self._turns + 1
                 self._changed.notify_all()
 
     def _next(self) -> Ticket | None:
@@ -198,6 +274,10 @@ class Crew:
         return stat or not (self._held and (self._await_idle or any(held.claimed.alone for held in self._held.values())))
 
     def _serve(self, ticket: Ticket) -> None:
+        if ticket.deployment and ticket.deployment not in self.loaded:  # taken just before its queues were left
+            tickets.pass_on(ticket.deployment, 1)
+            ticket.settle()
+            return
         claimed = claim.claim(
             loaded=self.loaded, owner=self.lease.incarnation, worker=self.lease.name, task_id=ticket.task_id,
             stat=ticket.stat, idle=not self._held,

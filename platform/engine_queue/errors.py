@@ -3,7 +3,9 @@
 QueueError
 ├── WorkerRefused        this process cannot serve; its one line says why
 │   ├── NameTaken        another process holds the worker name
-│   └── NothingToServe   no deployment is left that this worker may serve
+│   ├── NothingToServe   no deployment is left that this worker may serve
+│   └── BitsDiffer       this machine computes other bits than a deployment is pinned to
+├── ErrandRefused        what a person asked of a worker cannot be asked of it
 ├── JobNotWaiting        this job waits for no person
 ├── OutcomeRefused       results that do not fit the job they were computed for: a bug of ours
 └── ReferenceUnusable    the reference of a run cannot be read, or is no longer what it was
@@ -28,6 +30,14 @@ class NameTaken(WorkerRefused):
 
 class NothingToServe(WorkerRefused):
     """No deployment is left that this worker may serve."""
+
+
+class BitsDiffer(WorkerRefused):
+    """This machine computes other bits than the deployment is pinned to."""
+
+
+class ErrandRefused(QueueError):
+    """This cannot be asked of that worker."""
 
 
 class JobNotWaiting(QueueError):

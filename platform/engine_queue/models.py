@@ -190,6 +190,30 @@ class Worker(models.Model):
     lease_until = models.DateTimeField()
 
 
+class Errand(models.Model):
+    """What a person asked of a worker that runs: to serve one more deployment, or to leave one after a drain."""
+
+    id = models.BigAutoField(primary_key=True)
+    worker = models.CharField(max_length=80)
+    verb = models.CharField(max_length=10)  # load | unload
+    deployment = models.ForeignKey(Deployment, on_delete=models.PROTECT)
+    drain_seconds = models.FloatField(default=0)  # of an unload: what still runs by then goes back to the queue
+    state = models.CharField(max_length=10, default="asked")  # asked → taken → done | refused
+    asked_by = models.CharField(max_length=120)
+    asked_at = models.DateTimeField()
+    taken_at = models.DateTimeField(null=True)
+    ended_at = models.DateTimeField(null=True)
+    said = models.TextField(blank=True)  # why it was refused
+    measured = models.JSONField(default=dict)  # seconds of each part, and jobs finished or given back
+
+    class Meta:
+        indexes = [models.Index(fields=["worker", "id"], condition=Q(state__in=["asked", "taken"]), name="errand_open")]
+        constraints = [
+            models.CheckConstraint(condition=Q(verb__in=["load", "unload"]), name="errand_verb_known"),
+            models.CheckConstraint(condition=Q(state__in=["asked", "taken", "done", "refused"]), name="errand_state_known"),
+        ]
+
+
 class Sweep(models.Model):
     """What the sweeper remembers from turn to turn. One row."""
 

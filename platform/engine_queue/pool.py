@@ -15,6 +15,7 @@ from celery.concurrency.base import BasePool
 
 from engine_queue import tickets
 from engine_queue.crew import Crew
+from engine_queue.stat import StatConsumer
 from engine_queue.work import Ticket
 
 log = structlog.get_logger(__name__)
@@ -36,6 +37,7 @@ class EnginePool(BasePool):
         self._numbers = itertools.count(1)
         self._settled: deque[tuple[Callback, float]] = deque()
         self._hub: Any = None
+        self.crew.transport = self
         self.crew.start()
 
     def register_with_event_loop(self, loop: Any) -> None:
@@ -57,6 +59,14 @@ class EnginePool(BasePool):
             log.error("pool.not_a_ticket", task=str(name))
             self._settle(callback, began)
 
+    def follow(self, deployment: str) -> None:
+        """Read the queues of one more deployment (`crew.Transport`)."""
+        self._on_the_loop(lambda stat: stat.read(tickets.stat_queue(deployment), tickets.routine_queue(deployment)))
+
+    def leave(self, deployment: str) -> None:
+        """Read them no more."""
+        self._on_the_loop(lambda stat: stat.leave(tickets.stat_queue(deployment), tickets.routine_queue(deployment)))
+
     def terminate_job(self, pid: int, signal: int | None = None) -> None:
         """`revoke(terminate=True)`: stop what this ticket led to."""
         self.crew.revoke(pid)
@@ -69,6 +79,11 @@ class EnginePool(BasePool):
 
     def on_terminate(self) -> None:
         """Cold shutdown: nothing is waited for, the next incarnation takes everything back."""
+
+    def _on_the_loop(self, change: Callable[[StatConsumer], None]) -> None:
+        """Queues are changed where they are read: kombu's channels belong to one thread."""
+        if self._hub is not None and StatConsumer.running is not None:
+            self._hub.call_soon(partial(change, StatConsumer.running))
 
     def _settle(self, callback: Callback, began: float) -> None:
         """Called by the finisher when a job is written. Waking the loop is all that happens on its thread."""

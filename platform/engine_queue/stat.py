@@ -16,10 +16,12 @@ class StatConsumer(bootsteps.StartStopStep):
     requires = ("celery.worker.consumer.tasks:Tasks",)
     queues: tuple[str, ...] = ()
     credits = 4
+    running: "StatConsumer | None" = None  # with the transport's connection, once that is up
 
     def __init__(self, consumer: Any, **kwargs: Any) -> None:
         super().__init__(consumer, **kwargs)
         self._consumer: Any = None
+        self._main: Any = None
 
     def start(self, consumer: Any) -> None:
         """Open the channel and consume."""
@@ -29,6 +31,20 @@ class StatConsumer(bootsteps.StartStopStep):
         self._consumer = consumer.app.amqp.TaskConsumer(channel, queues=queues, on_decode_error=consumer.on_decode_error)
         self._consumer.on_message = consumer.create_task_handler()
         self._consumer.consume()
+        self._main, StatConsumer.running = consumer, self
+
+    def read(self, stat: str, routine: str) -> None:
+        """Consume two more queues, on the transport's thread. What a dead channel refuses is consumed when it is open again."""
+        StatConsumer.queues = tuple(dict.fromkeys([*self.queues, stat]))
+        _guarded(lambda: self._main.add_task_queue(routine, routing_key=routine))
+        _guarded(lambda: self._consumer.add_queue(Queue(stat, routing_key=stat)))
+        _guarded(lambda: self._consumer.consume())
+
+    def leave(self, stat: str, routine: str) -> None:
+        """Consume these two no more, on the transport's thread."""
+        StatConsumer.queues = tuple(queue for queue in self.queues if queue != stat)
+        _guarded(lambda: self._main.cancel_task_queue(routine))
+        _guarded(lambda: self._consumer.cancel_by_queue(stat))
 
     def stop(self, consumer: Any) -> None:
         """Take no more tickets; those taken can still be acknowledged."""

@@ -64,6 +64,12 @@ def nudge(deployment: str) -> None:
     _publish([(routine_queue(deployment), 0)])
 
 
+def pass_on(deployment: str, count: int) -> None:
+    """Send as many tickets anew for a deployment that this worker no longer serves; the tickets it held lead nowhere."""
+    waiting = Job.objects.filter(state="queued", attention="", deployment_name=deployment).order_by("rank", "due_at", "id")
+    send(list(waiting[:count]))
+
+
 def _send_quietly(jobs: Sequence[Job]) -> None:
     send(jobs)
 

@@ -15,7 +15,10 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--name", required=True, help="unique among all workers; held by a lease")
-        parser.add_argument("--deployment", action="append", required=True, dest="deployments", help="may be given several times")
+        several = "several with commas, or given several times"
+        parser.add_argument(
+            "--deployment", "--deployments", action="extend", required=True, dest="deployments", type=_names, help=several
+        )
         parser.add_argument("--credits", type=int, default=8, help="jobs held at once")
         parser.add_argument("--stat-credits", type=int, default=4, help="STAT jobs held beside them")
         parser.add_argument("--drain-seconds", type=float, default=4.0, help="time to finish what runs when asked to stop")
@@ -63,3 +66,7 @@ class Command(BaseCommand):
         node = f"{options['name']}@%h"
         quiet = ["--without-gossip", "--without-mingle", "--without-heartbeat", "-l", "WARNING"]
         app.worker_main(["-q", "worker", "-P", "custom", "-c", str(options["credits"]), "-Q", queues, "-n", node, *quiet])
+
+
+def _names(text: str) -> list[str]:
+    return [name for name in text.split(",") if name]

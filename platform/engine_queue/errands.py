@@ -1,0 +1,160 @@
+"""What a person asks of a worker that runs, through the database: to serve one more deployment, or to leave one after a drain.
+
+The worker looks every second, on a thread of its own, because loading takes long and the keeper must not wait for it.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import structlog
+from django.db import transaction
+
+from accounts.roles import Verb
+from accounts.services import require
+from audit import services as audit
+from engine_queue import loading
+from engine_queue.errors import ErrandRefused, WorkerRefused
+from engine_queue.host import Host
+from engine_queue.lease import NameLease
+from engine_queue.lease_time import DatabaseNow
+from engine_queue.models import Errand, Worker
+from engine_queue.units import AWAY, unit
+from foundation import clock
+from foundation.actor import Actor, process
+from registry.models import Deployment
+
+log = structlog.get_logger(__name__)
+
+PERIOD_SECONDS = 1.0
+DRAIN_SECONDS = 60.0  # for running jobs to finish before they go back, where the person says nothing else
+ENDED = ("done", "refused")
+
+
+class Serves(Protocol):
+    """What an errand needs of the worker that runs it (`crew.Crew`)."""
+
+    lease: NameLease
+    host: Host
+    loaded: list[str]
+
+    def serve(self, deployment: str) -> None: ...
+    def withdraw(self, deployment: str, seconds: float) -> Any: ...
+
+
+def ask(*, worker: str, verb: str, deployment: str, actor: Actor, drain_seconds: float = 0.0) -> Errand:
+    """Ask a worker to load or unload a deployment.
+
+    Raises `NotPermitted` for who may not stop the engine either, and `ErrandRefused` when there is no such worker at work, no
+    such deployment, or another errand that has not ended.
+    """
+    row = Deployment.objects.filter(pk=deployment).first()
+    if row is None:
+        raise ErrandRefused(f"there is no deployment {deployment}")
+    concerned = [laboratory for laboratory in loading.laboratories(deployment) if laboratory != loading.INSTALLATION]
+    require(actor, Verb.DRAIN, *(concerned or actor.organisations(Verb.DRAIN)))
+    if not Worker.objects.filter(name=worker, kind="engine", lease_until__gt=DatabaseNow()).exists():
+        raise ErrandRefused(f"no engine worker {worker} is at work")
+    with transaction.atomic():
+        Worker.objects.select_for_update().get(name=worker)  # two people who ask at once
+        if Errand.objects.filter(worker=worker).exclude(state__in=ENDED).exists():
+            raise ErrandRefused(f"worker {worker} is on another errand; wait until it has ended")
+        return Errand.objects.create(
+            worker=worker, verb=verb, deployment=row, drain_seconds=drain_seconds, asked_by=actor.name[:120], asked_at=clock.now()
+        )
+
+
+def wait(errand: Errand, *, seconds: float, sleep: Callable[[float], None] = time.sleep) -> Errand:
+    """The errand when it has ended; as it stands when `seconds` were not enough."""
+    deadline = time.monotonic() + seconds
+    while errand.state not in ENDED and time.monotonic() < deadline:
+        sleep(0.2)
+        errand.refresh_from_db()
+    return errand
+
+
+class Errands(threading.Thread):
+    """Runs the errands of one worker, one after the other. `turn` is one look, so that tests need no waiting."""
+
+    def __init__(self, crew: Serves) -> None:
+        super().__init__(name="errands", daemon=True)
+        self._crew = crew
+        self._stop_event = threading.Event()
+
+    def run(self) -> None:
+        """Look until stopped."""
+        while not self._stop_event.wait(PERIOD_SECONDS):
+            try:
+                with unit():
+                    self.turn()
+            except AWAY as error:
+                log.warning("errands.database_away", error=type(error).__name__)
+            except Exception:  # process edge: without this thread nobody would run the next one
+                log.exception("errands.failed", worker=self._crew.lease.name)
+
+    def stop(self) -> None:
+        """End after the present errand, or with the process."""
+        self._stop_event.set()
+        if self.is_alive():
+            self.join(2)
+
+    def turn(self) -> None:
+        """Run the next errand, if there is one. One that was taken by a former self has ended with it."""
+        mine = Errand.objects.filter(worker=self._crew.lease.name).select_related("deployment").order_by("pk")
+        for lost in mine.filter(state="taken"):
+            _end(lost, "refused", said="the worker ended before it had done it")
+        errand = mine.filter(state="asked").first()
+        if errand is None:
+            return
+        errand.state, errand.taken_at = "taken", clock.now()
+        errand.save(update_fields=["state", "taken_at"])
+        try:
+            measured = self._load(errand.deployment_id) if errand.verb == "load" else self._unload(errand)
+        except WorkerRefused as refusal:
+            log.error("worker.refuses_errand", worker=errand.worker, reason=str(refusal))
+            _end(errand, "refused", said=str(refusal))
+        except Exception as error:  # whatever it met, the person hears of it, and the log has the rest
+            _end(errand, "refused", said=f"{type(error).__name__}: see the log of the worker")
+            raise
+        else:
+            self._announce()
+            _end(errand, "done", measured=measured)
+
+    def _load(self, deployment: str) -> dict[str, float]:
+        if deployment in self._crew.loaded:
+            raise WorkerRefused(f"it serves {deployment} already")
+        began = time.monotonic()
+        loading.load(self._crew.host, loading.row(deployment), worker=self._crew.lease.name)
+        loaded = time.monotonic()
+        self._crew.serve(deployment)
+        return {"load_seconds": round(loaded - began, 3)}
+
+    def _unload(self, errand: Errand) -> dict[str, float]:
+        deployment = errand.deployment_id
+        if deployment not in self._crew.loaded:
+            raise WorkerRefused(f"it does not serve {deployment}")
+        began = time.monotonic()
+        drained = self._crew.withdraw(deployment, errand.drain_seconds)
+        idle = time.monotonic()
+        self._crew.host.unload(deployment)
+        measured = {"drain_seconds": round(idle - began, 3), "unload_seconds": round(time.monotonic() - idle, 3)}
+        return {**measured, "finished": drained.finished, "given_back": drained.given_back, "tickets": drained.tickets}
+
+    def _announce(self) -> None:
+        served = list(self._crew.loaded)
+        fingerprints = {deployment: self._crew.host.facts(deployment)[0] for deployment in served}
+        self._crew.lease.announce(deployments=served, fingerprints=fingerprints)
+
+
+def _end(errand: Errand, state: str, *, said: str = "", measured: dict[str, float] | None = None) -> None:
+    """Close an errand, with an event for every laboratory it concerns when it was done."""
+    with transaction.atomic():
+        errand.state, errand.said, errand.measured, errand.ended_at = state, said, measured or {}, clock.now()
+        errand.save(update_fields=["state", "said", "measured", "ended_at"])
+        facts = {"worker": errand.worker, "asked_by": errand.asked_by, "errand": errand.pk, **errand.measured}
+        action = f"deployment.{errand.verb}ed"
+        for laboratory in loading.laboratories(errand.deployment_id) if state == "done" else ():
+            audit.record(
+                actor=process(errand.worker), action=action, obj=errand.deployment, organisation_id=laboratory, facts=facts
+            )

@@ -1,0 +1,69 @@
+"""From a deployment's row to an engine in this process whose bits are those the deployment is pinned to."""
+
+from uuid import UUID
+
+from django.db import transaction
+
+from audit import services as audit
+from engine_queue.errors import BitsDiffer, WorkerRefused
+from engine_queue.host import Bits, Host
+from foundation.actor import process
+from registry import files
+from registry.models import Deployment, TestVersion
+
+INSTALLATION = UUID(int=0)  # whose event it is while no laboratory offers a test on the deployment
+
+
+def row(name: str) -> Deployment:
+    """The row of a deployment whose model folder is here. Raises `WorkerRefused`, with one clear line."""
+    found = Deployment.objects.select_related("model_version").filter(pk=name).first()
+    if found is None:
+        known = ", ".join(Deployment.objects.order_by("pk").values_list("pk", flat=True)) or "none is registered"
+        raise WorkerRefused(f"there is no deployment {name} ({known})")
+    folder = files.weights(found.model_version)
+    if not folder.is_dir():
+        raise WorkerRefused(f"deployment {name} needs the model folder {folder}, which is missing")
+    return found
+
+
+def load(host: Host, deployment: Deployment, *, worker: str) -> None:
+    """Start an engine. Raises `BitsDiffer` when its bits are not those the deployment is pinned to; then it is stopped again."""
+    bits = host.load(deployment.name, files.weights(deployment.model_version), deployment.pin)
+    refusal = agree(deployment.name, bits, worker=worker)
+    if refusal:
+        host.unload(deployment.name)
+        raise BitsDiffer(refusal)
+
+
+def agree(deployment: str, bits: Bits, *, worker: str) -> str:
+    """Pin fingerprint and golden bits of a deployment that has none; else compare. Blank when they agree, else why not."""
+    with transaction.atomic():
+        pinned = Deployment.objects.select_for_update().get(pk=deployment)
+        if not pinned.fingerprint:
+            pinned.fingerprint, pinned.golden = bits.fingerprint, bits.golden
+            pinned.save(update_fields=["fingerprint", "golden"])
+            facts = {"fingerprint": bits.fingerprint, "golden": bits.golden}
+            for laboratory in laboratories(deployment):
+                audit.record(actor=process(worker), action="deployment.pinned", obj=pinned, organisation_id=laboratory, facts=facts)
+    if pinned.fingerprint != bits.fingerprint:
+        return _differs(deployment, "fingerprint", pinned.fingerprint, bits.fingerprint)
+    if pinned.golden != bits.golden:
+        return _differs(deployment, "golden bits", pinned.golden, bits.golden)
+    return ""
+
+
+def laboratories(deployment: str) -> list[UUID]:
+    """Whose events concern a deployment: the laboratories that offer tests on it, else the installation."""
+    offered = TestVersion.objects.filter(deployment_id=deployment).order_by().values_list("definition__laboratory_id", flat=True)
+    return list(offered.distinct()) or [INSTALLATION]
+
+
+def _differs(deployment: str, what: str, pinned: str, here: str) -> str:
+    return (
+        f"deployment {deployment} is pinned to {what} {_short(pinned)} and this machine gives {_short(here)}:"
+        " its results would not be comparable"
+    )
+
+
+def _short(digest: str) -> str:
+    return f"{digest[:12]}…" if digest else "none"
