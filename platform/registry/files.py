@@ -4,7 +4,7 @@ from pathlib import Path
 
 from django.conf import settings
 
-from registry.models import ModelVersion, Reference
+from registry.models import Annotation, ModelVersion, Reference
 
 DATA = "data:"  # begins a path below DATA_DIR; others lie below the project's folder
 
@@ -18,6 +18,11 @@ def located(path: str) -> Path:
 def fasta(reference: Reference) -> Path:
     """The FASTA of a reference."""
     return located(reference.path)
+
+
+def transcripts(annotation: Annotation) -> Path:
+    """The transcripts of an annotation, bgzip with an index."""
+    return located(annotation.path)
 
 
 def annotation(reference: Reference) -> Path | None:

@@ -89,6 +89,22 @@ class MarkovTable(models.Model):
         return f"Markov chain of order {self.order}"
 
 
+class Annotation(models.Model):
+    """Transcripts of a reference, in the one form that consequences are worked out from."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    name = models.CharField(max_length=80, unique=True)
+    reference = models.ForeignKey(Reference, on_delete=models.PROTECT, related_name="annotations")
+    digest = models.CharField(max_length=64)  # SHA-256 of the file that was registered, uncompressed
+    path = models.CharField(max_length=200)  # of our form of it, as for a reference
+    codes = models.JSONField()  # contig → NCBI translation table
+    facts = models.JSONField()  # genes, transcripts, coding ones, what was skipped and why, the file's name
+    created_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.name
+
+
 class TestDefinition(models.Model):
     """A test a laboratory offers."""
 
@@ -122,6 +138,7 @@ class TestVersion(models.Model):
     number = models.PositiveIntegerField()
     accepts = ArrayField(models.CharField(max_length=10))  # vcf, fasta, fastq
     reference = models.ForeignKey(Reference, on_delete=models.PROTECT)
+    annotation = models.ForeignKey(Annotation, on_delete=models.PROTECT, null=True)  # null: no consequence is named
     deployment = models.ForeignKey(Deployment, on_delete=models.PROTECT)
     protocol = models.JSONField()  # {"kind": "centred", "window": 512, "strand": "forward"}
     sla_minutes = models.JSONField()  # priority → [minutes to scored, minutes to released]

@@ -1,0 +1,138 @@
+"""What a change does to the transcripts it meets, by bcftools csq: each change alone, one line for the gravest consequence.
+
+The tool is handed only the genes around the changes, so that a whole genome's annotation costs no memory.
+Its process-wide state allows one run at a time; whoever calls it from several threads holds `ONE_AT_A_TIME`.
+"""
+
+import tempfile
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pysam
+import pysam.bcftools
+from pysam.utils import SamtoolsError
+from pysam.version import __bcftools_version__
+
+from registry.annotations import canonical
+from registry.annotations.transcripts import Span
+
+TOOL = f"bcftools csq {__bcftools_version__}"
+NO_ANNOTATION = "no annotation"
+UNKNOWN = "not worked out"
+INTERGENIC = "intergenic"
+UNNAMED = "no consequence named"  # within a gene that the tool says nothing of, such as one of an unusual kind
+ONE_AT_A_TIME = threading.Lock()
+AROUND = 10  # bases beside a change in which a gene may begin
+SHOWN = "4"  # amino acids of a longer stretch
+# From the gravest on, as the tool names them.
+_GRAVITY = (
+    "transcript_ablation", "feature_ablation", "splice_acceptor", "splice_donor", "stop_gained", "frameshift", "stop_lost",
+    "start_lost", "feature_elongation", "inframe_altering", "inframe_insertion", "inframe_deletion", "missense", "splice_region",
+    "start_retained", "stop_retained", "synonymous", "5_prime_utr", "3_prime_utr", "non_coding", "intron", "coding_sequence",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Change:
+    """Upper-case bases at a 1-based position of a contig, as the reference names it."""
+
+    contig: str
+    position: int
+    ref: str
+    alt: str
+
+
+class Consequences:
+    """The annotation of one reference."""
+
+    def __init__(self, annotation: Path, fasta: Path, codes: Mapping[str, int]) -> None:
+        self._fasta, self._codes = fasta, codes
+        self._index = pysam.TabixFile(str(annotation))
+
+    def of(self, changes: Sequence[Change]) -> list[str]:
+        """A sentence of a few words for each change, in their order."""
+        found = [UNKNOWN] * len(changes)
+        by_code: dict[int, list[int]] = {}
+        for place, change in enumerate(changes):
+            if change.contig not in self._codes:
+                found[place] = INTERGENIC
+            elif change.ref.strip("ACGT") == change.alt.strip("ACGT") == "" and change.ref and change.alt:
+                by_code.setdefault(self._codes[change.contig], []).append(place)
+        for code, places in by_code.items():
+            places.sort(key=lambda place: (changes[place].contig, changes[place].position))
+            genes, lines = self._around([changes[place] for place in places])
+            within = [place for place, gene in zip(places, genes, strict=True) if gene]
+            for place in places:
+                found[place] = INTERGENIC
+            for place, said in zip(within, self._run([changes[p] for p in within], lines, code), strict=True):
+                found[place] = said
+        return found
+
+    def _around(self, changes: Sequence[Change]) -> tuple[list[bool], list[str]]:
+        """Whether each change lies in a gene, and every line of those genes."""
+        inside, genes = [], dict[str, tuple[str, Span]]()
+        for change in changes:
+            near = canonical.genes_of(
+                self._fetch(change.contig, change.position - AROUND, change.position + len(change.ref) + AROUND)
+            )
+            last = change.position + len(change.ref) - 1
+            inside.append(any(start <= last and change.position <= end for start, end in near.values()))
+            genes |= {gene: (change.contig, span) for gene, span in near.items()}
+        lines = [
+            line for gene, (contig, span) in genes.items() for line in self._fetch(contig, *span) if canonical.gene_of(line) == gene
+        ]
+        return inside, lines
+
+    def _fetch(self, contig: str, start: int, end: int) -> list[str]:
+        if contig not in self._index.contigs:
+            return []
+        return list(self._index.fetch(contig, max(start - 1, 0), end))
+
+    def _run(self, changes: Sequence[Change], lines: Sequence[str], code: int) -> list[str]:
+        """One run for all; where the tool refuses them, halves, down to the one that it refuses."""
+        if not changes:
+            return []
+        try:
+            return _csq(changes, lines, self._fasta, code)
+        except SamtoolsError:
+            if len(changes) == 1:
+                return [UNKNOWN]
+        half = len(changes) // 2
+        return self._run(changes[:half], lines, code) + self._run(changes[half:], lines, code)
+
+
+def _csq(changes: Sequence[Change], lines: Sequence[str], fasta: Path, code: int) -> list[str]:
+    contigs = dict.fromkeys(change.contig for change in changes)
+    header = ["##fileformat=VCFv4.2", *(f"##contig=<ID={contig}>" for contig in contigs)]
+    rows = [f"{c.contig}\t{c.position}\t{n}\t{c.ref}\t{c.alt}\t.\t.\t." for n, c in enumerate(changes)]
+    with tempfile.TemporaryDirectory(prefix="consequence-") as folder:
+        gff, vcf, out = (Path(folder, name) for name in ("genes.gff3", "changes.vcf", "said.vcf"))
+        gff.write_text("##gff-version 3\n" + "\n".join(lines) + "\n")
+        vcf.write_text("\n".join([*header, "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO", *rows]) + "\n")
+        asked = ("-f", str(fasta), "-g", str(gff), "-l", "-B", SHOWN, "-C", str(code), "--verbosity", "0", "-o", str(out), str(vcf))
+        with ONE_AT_A_TIME:
+            pysam.bcftools.csq(*asked, catch_stdout=False)
+        said = [UNNAMED] * len(changes)
+        for line in out.read_text().splitlines():
+            if not line.startswith("#"):
+                columns = line.split("\t")
+                said[int(columns[2])] = _gravest(columns[7])
+    return said
+
+
+def _gravest(info: str) -> str:
+    """The gravest of the consequences that BCSQ lists: its name, gene and transcript, and the change of the protein."""
+    field = next((part for part in info.split(";") if part.startswith("BCSQ=")), "")
+    told = [entry.split("|") for entry in field.removeprefix("BCSQ=").split(",") if "|" in entry]
+    if not told:
+        return UNNAMED
+    columns = min(told, key=lambda entry: (_gravity(entry[0]), entry[2]))
+    names = columns[0].lstrip("*").replace("&", ", ").replace("_", " ")
+    protein = columns[5] if len(columns) > 5 else ""
+    return " ".join(filter(None, (names, columns[1], protein, f"({columns[2]})" if columns[2] else "")))
+
+
+def _gravity(names: str) -> int:
+    return min(_GRAVITY.index(name) if name in _GRAVITY else len(_GRAVITY) for name in names.lstrip("*").split("&"))
