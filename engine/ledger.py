@@ -16,6 +16,7 @@ class Ledger:
         self.pool, self._size, self._window = pool, config.block_size, window
         self._sliding = 0 if window is None or config.mode == "static" else self.blocks_for(window + config.chunk) + 2
         self.promised = 0
+        self._copies: list[tuple[int, int]] = []
 
     @property
     def spare(self) -> int:
@@ -41,22 +42,26 @@ class Ledger:
         """Blocks it needs beyond those it holds."""
         return (self.most(sequence.need) if sequence.slides else self.blocks_for(sequence.need)) - len(sequence.blocks)
 
-    def fits(self, sequence: Sequence) -> bool:
-        """Whether all it needs, with what a trunk puts aside, can be promised now, or whether it may run on the reserve of its
-        trunk.
-        """
-        wanted, reserve = self.wanted(sequence), sequence.reserve
-        on_reserve = reserve is not None and reserve.idle and wanted <= reserve.size and sequence.computed > 0
-        return wanted + sequence.beside <= self.spare or on_reserve
+    def lacking(self, sequence: Sequence) -> int:
+        """Blocks that there are too few to promise it all it needs, with what a trunk puts aside; none or less: it may start."""
+        return self.wanted(sequence) + sequence.beside - self.spare
+
+    def reserved(self, sequence: Sequence) -> bool:
+        """Whether it may run on the reserve of its trunk."""
+        reserve = sequence.reserve
+        return reserve is not None and reserve.idle and self.wanted(sequence) <= reserve.size and sequence.computed > 0
 
     def open(self, sequence: Sequence) -> None:
-        """Promise what it needs; `fits` was true. A branch uses the reserve only where it must."""
+        """Promise what it needs; there was enough. A branch uses the reserve only where it must."""
         wanted, reserve = self.wanted(sequence), sequence.reserve
         sequence.promise = wanted
         if wanted <= self.spare or reserve is None:
             self.promised += wanted
         else:
             reserve.idle, sequence.reserved = False, wanted
+        if sequence.copy_from is not None:
+            self.grow(sequence, sequence.computed + 1)
+            self._copies.append((sequence.copy_from, sequence.blocks[-1]))
 
     def put_aside(self, reserve: Reserve, size: int) -> bool:
         """Make a reserve at least so large; False where that cannot be promised."""
@@ -107,8 +112,15 @@ class Ledger:
             self.pool.release([sequence.copy_from])
             sequence.copy_from = None
 
+    def drain_copies(self) -> tuple[tuple[int, int], ...]:
+        """Blocks (from, to) that must be copied before anything else is computed, told once."""
+        copies, self._copies = tuple(self._copies), []
+        return copies
+
     def close(self, sequence: Sequence) -> None:
         """Take everything back, promises included; it stays a member of its reserve."""
+        if sequence.copy_from is not None:
+            self._copies = [copy for copy in self._copies if copy[1] not in sequence.blocks]
         self.copied(sequence)
         self.pool.release(sequence.blocks)
         sequence.blocks.clear()

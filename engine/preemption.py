@@ -11,10 +11,13 @@ from engine.sequence import Sequence
 
 
 class Leaving:
-    """Blocks to spare when several sequences leave together: what they share comes free with the last of them."""
+    """Blocks to spare when several sequences leave together: what they share comes free with the last of them.
 
-    def __init__(self, pool: BlockPool) -> None:
-        self._pool = pool
+    `found` are blocks that whoever they make room for would take up anyway: it gains nothing when they come free.
+    """
+
+    def __init__(self, pool: BlockPool, found: Iterable[int] = ()) -> None:
+        self._pool, self._found = pool, frozenset(found)
         self._blocks: Counter[int] = Counter()
         self._members: Counter[int] = Counter()  # of reserves, by identity
 
@@ -23,7 +26,7 @@ class Leaving:
         reserve, freed = sequence.reserve, sequence.promise - sequence.reserved
         for block in sequence.tables:
             self._blocks[block] += 1
-            freed += self._blocks[block] == self._pool.references(block)
+            freed += self._last(block)
         if reserve is not None:
             self._members[id(reserve)] += 1
             freed += reserve.size * (self._members[id(reserve)] == reserve.members)
@@ -33,12 +36,15 @@ class Leaving:
         """One stays after all; blocks that do not come free without it."""
         reserve, kept = sequence.reserve, sequence.promise - sequence.reserved
         for block in sequence.tables:
-            kept += self._blocks[block] == self._pool.references(block)
+            kept += self._last(block)
             self._blocks[block] -= 1
         if reserve is not None:
             kept += reserve.size * (self._members[id(reserve)] == reserve.members)
             self._members[id(reserve)] -= 1
         return kept
+
+    def _last(self, block: int) -> bool:
+        return self._blocks[block] == self._pool.references(block) and block not in self._found
 
 
 def victims(candidates: Iterable[Sequence], *, slots: int, blocks: int, leaving: Leaving) -> list[Sequence]:

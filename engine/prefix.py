@@ -68,7 +68,6 @@ class PrefixCache:
             if entry is None or entry.tokens != piece or (scored and entry.scores is None):
                 break
             found.append(entry)
-        self.hits += len(found)
         return found
 
     def add(self, key: bytes, tokens: SequenceOf[int], block: int, scores: array[float] | None, since: float) -> bytes:
@@ -90,16 +89,35 @@ class PrefixCache:
         """Let a sequence that starts begin with what others computed of its tokens; the tokens it need not compute. One at least
         is left.
         """
-        if not sequence.shareable or (sequence.sharing == PRIVATE and not sequence.own):
+        root = self._root_of(sequence)
+        if not root:
             return 0
-        sequence.key = sequence.own or self.root(sequence.sharing)
-        cap = min(sequence.shareable, sequence.target - 1)
-        entries = self.match(sequence.key, sequence.tokens[:cap], scored=isinstance(sequence, Scoring) and not sequence.own)
+        sequence.key, entries = root, self._found(sequence, root)
         if entries:
+            self.hits += len(entries)
             ledger.adopt(sequence, [entry.block for entry in entries])
             sequence.take_up(entries, self._size)
             sequence.since = min(sequence.since, *(entry.since for entry in entries))
         return len(entries) * self._size
+
+    def held(self, sequence: Sequence) -> list[int]:
+        """Blocks in use that a sequence would take up if it started now: it need not be given them. Others that it would find are
+        to be had, but may go to somebody else, so that they save it nothing yet.
+        """
+        root = self._root_of(sequence)
+        if not root or sequence.blocks or sequence.slides:
+            return []
+        return [entry.block for entry in self._found(sequence, root) if self._pool.references(entry.block)]
+
+    def _found(self, sequence: Sequence, root: bytes) -> list[Entry]:
+        cap = min(sequence.shareable, sequence.target - 1)
+        return self.match(root, sequence.tokens[:cap], scored=isinstance(sequence, Scoring) and not sequence.own)
+
+    def _root_of(self, sequence: Sequence) -> bytes:
+        """Where a sequence begins to look; empty where it neither reads nor writes."""
+        if not sequence.shareable or (sequence.sharing == PRIVATE and not sequence.own):
+            return b""
+        return sequence.own or self.root(sequence.sharing)
 
     def register(self, sequence: Sequence) -> None:
         """Make the full blocks of a sequence findable that are not yet."""

@@ -43,7 +43,6 @@ class Scheduler(Observed):
         self._by_handle: dict[int, Sequence] = {}
         self._doomed: set[int] = set()  # cancelled while a step computes them
         self._in_flight = False
-        self._copies: list[tuple[int, int]] = []
         self._settled: deque[Outcome] = deque()
         self.steps = self.tokens = self.idle_slot_steps = 0
         self.trunk_tokens = self.recomputed_tokens = self.reused_tokens = self.evictions = 0
@@ -92,8 +91,7 @@ class Scheduler(Observed):
         rows = self._rows()
         self.idle_slot_steps += self._next() is not None
         self._in_flight = True
-        copies, self._copies = tuple(self._copies), []
-        return Batch(rows, self.pool.drain_released(), copies)
+        return Batch(rows, self.pool.drain_released(), self.ledger.drain_copies())
 
     def postprocess(self, batch: Batch, outputs: list[RowOutput]) -> list[Outcome]:
         """Count what was computed and settle what ended; returns every outcome since the last call."""
@@ -127,7 +125,11 @@ class Scheduler(Observed):
 
     def _next(self) -> Sequence | None:
         """Who starts next if it may now; after `_admit` there is nobody, and if there were it would be counted as a fault."""
-        return self._waiting.choose(self.ledger.fits) if self.running < self.config.slots else None
+        return self._waiting.choose(self._fits) if self.running < self.config.slots else None
+
+    def _fits(self, sequence: Sequence) -> bool:
+        lacking = self.ledger.lacking(sequence)
+        return lacking <= 0 or self.ledger.reserved(sequence) or lacking <= len(self.cache.held(sequence))
 
     def _admit(self, now: float) -> None:
         while (sequence := self._next()) is not None or self._make_room():
@@ -139,9 +141,9 @@ class Scheduler(Observed):
         first = self._waiting.first()
         if first is None:
             return False
-        slots, blocks = 1 + self.running - self.config.slots, self.ledger.wanted(first) + first.beside - self.ledger.spare
-        stat = first.priority is Priority.STAT
-        chosen = victims(self._slots, slots=slots, blocks=blocks, leaving=Leaving(self.pool)) if stat else []
+        stat, found = first.priority is Priority.STAT, self.cache.held(first)
+        slots, blocks = 1 + self.running - self.config.slots, self.ledger.lacking(first) - len(found)
+        chosen = victims(self._slots, slots=slots, blocks=blocks, leaving=Leaving(self.pool, found)) if stat else []
         for sequence in chosen:
             self._evict(sequence)
         return bool(chosen) or (blocks > 0 and (slots <= 0 or stat) and self._let_go(first.priority))
@@ -160,21 +162,14 @@ class Scheduler(Observed):
         sequence.started_at = now if sequence.started_at is None else sequence.started_at
         sequence.since = min(sequence.since, now)
         if not sequence.blocks:
-            self.reused_tokens += self._take_up(sequence)
+            self.reused_tokens += self.cache.take_up(sequence, self.ledger)
         self.ledger.open(sequence)
-        if sequence.copy_from is not None:
-            self.ledger.grow(sequence, sequence.computed + 1)
-            self._copies.append((sequence.copy_from, sequence.blocks[-1]))
         if isinstance(sequence, Trunk):
             self.trunks.put_aside(sequence)
             self._branch_off(sequence)
 
-    def _take_up(self, sequence: Sequence) -> int:
-        return self.cache.take_up(sequence, self.ledger)
-
     def _evict(self, sequence: Sequence) -> None:
         """It gives way, keeps what is known, and will compute its positions again."""
-        self._copies = [copy for copy in self._copies if copy[1] not in sequence.blocks]
         if not isinstance(sequence, Trunk):
             self.cache.leave_own(sequence)
             self.ledger.settle_kind(sequence)

@@ -41,13 +41,9 @@ class StaticScheduler(Scheduler):
         self._padded, self._common = max((sequence.target for sequence in group), default=0), 0
         positions = self._positions(group) if group else 0
         for sequence in group:  # the blocks of the longest, at once: the true lengths are unknown to this scheduler
-            sequence.need = positions
+            sequence.need, sequence.shareable = positions, 0  # the baseline computes every token of every request
             self._start(sequence, now)
             self.ledger.grow(sequence, positions)
-
-    def _take_up(self, sequence: Sequence) -> int:
-        """Nothing: the baseline computes every token of every request."""
-        return 0
 
     @staticmethod
     def _positions(group: list[Sequence]) -> int:

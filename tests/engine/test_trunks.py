@@ -214,3 +214,48 @@ def test_a_longer_alternate_moves_everything_behind_it() -> None:
     inserted = Score(WINDOW, REFERENCE, Branch(20, (1, 2, 3, *WINDOW[20:47])))
     outcomes = drive(CONFIG, echo, [Arrival(0, window()), Arrival(1, inserted)])
     assert right(outcomes[1], inserted)
+
+
+# What others hold already is not charged again.
+
+
+@pytest.mark.parametrize("priority", [Priority.ROUTINE, Priority.STAT])
+def test_who_begins_with_blocks_in_use_needs_room_for_the_rest_only(priority: Priority) -> None:
+    """Two of twelve blocks each, which share their first eleven, in a pool of fourteen; nobody is sent away for what is there."""
+    prompt = (WINDOW * 2)[:88]
+    policy = scheduler(dataclasses.replace(CONFIG, blocks=14, token_budget=200))
+    policy.add(0, Generate(prompt, 8, sharing=REFERENCE), Priority.ROUTINE, 0.0)
+    run(policy, 7)
+    policy.add(1, Generate((*prompt, 3), 7, sharing=REFERENCE), priority, 0.0)
+    batch = policy.schedule(0.0)
+    assert sorted(row.handle for row in batch.rows) == [0, 1]
+    assert (policy.ledger.promised, policy.evictions) == (0, 0)
+    policy.postprocess(batch, echo(batch))
+    assert [outcome.reused for _, outcome in sorted(run(policy).items())] == [0, 88]
+
+
+def test_what_is_found_and_in_nobodys_hands_is_charged() -> None:
+    """It comes out of the same blocks that others may take."""
+    policy = scheduler(dataclasses.replace(CONFIG, blocks=14))
+    policy.add(0, NextToken(WINDOW[:49], sharing=REFERENCE), Priority.ROUTINE, 0.0)
+    run(policy)
+    assert policy.pool.cached == 6
+    policy.add(1, Score((3,) * 73), Priority.ROUTINE, 0.0)
+    policy.add(2, Generate(WINDOW[:49], 8, sharing=REFERENCE), Priority.ROUTINE, 0.0)
+    batch = policy.schedule(0.0)
+    assert [row.handle for row in batch.rows] == [1]  # nine of fourteen; the other needs seven, six of them cached
+    policy.postprocess(batch, echo(batch))
+    assert all(outcome.state == "finished" for outcome in run(policy).values())
+
+
+def test_a_stat_request_sends_nobody_away_for_blocks_that_it_shares_with_him() -> None:
+    """His blocks would come free only to be taken up again: the other one must go."""
+    prompt = (WINDOW * 2)[:80]
+    policy = scheduler(dataclasses.replace(CONFIG, blocks=25, token_budget=200))
+    policy.add(0, Generate(prompt, 9, sharing=REFERENCE), Priority.ROUTINE, 0.0)
+    policy.add(1, Generate((5,) * 90, 8), Priority.ROUTINE, 0.0)
+    run(policy, 7)
+    policy.add(2, Generate((*prompt, *prompt[:8]), 16, sharing=REFERENCE), Priority.STAT, 0.0)
+    outcomes = run(policy)
+    assert [outcomes[handle].preempted for handle in range(3)] == [0, 1, 0]
+    assert outcomes[2].reused == 80
