@@ -37,7 +37,8 @@ class Names:
 def with_added(folder: Path, symbols: Mapping[str, int]) -> dict[str, int]:
     """A vocabulary with the tokens that the files beside it add; ModelRefused where they contradict each other."""
     found = dict(symbols)
-    decoder = files.json_object_if_there(folder, _CONFIG).get("added_tokens_decoder") or {}
+    decoder = files.json_object_if_there(folder, _CONFIG).get("added_tokens_decoder")
+    decoder = {} if decoder is None else decoder
     if not isinstance(decoder, dict) or not all(number.isdecimal() and len(number) < 10 for number in decoder):
         raise ModelRefused(f"added_tokens_decoder of {_CONFIG} does not map ids to tokens")
     added: list[tuple[str | None, Any]] = [(_content(token), int(number)) for number, token in decoder.items()]
