@@ -1,4 +1,6 @@
-"""The proof at start: this process gives one request the same bits alone and in company, from a shared trunk and without."""
+"""The proof at start: this process gives one request the same bits alone and in company, from a shared trunk and without, after
+giving way and from what an earlier one left.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +31,9 @@ from engine.request import (
 from engine.scheduler import Scheduler
 
 Bits = dict[int, bytes]
+_LENGTHS = (2, 9, 33, 64, 65, 66, 130, 193)  # of the scores at the beginning of the mix
+_PLAIN = len(_LENGTHS)  # what comes behind them shares a window, but for the last
+_FEW = 4  # slots, so that somebody has to give way
 
 
 class Runs(Protocol):
@@ -47,7 +52,7 @@ def requests(limits: Limits, capacity: int) -> list[Request]:
     def tokens(length: int) -> tuple[int, ...]:
         return tuple(generator.randrange(limits.vocabulary) for _ in range(max(2, min(length, longest))))
 
-    mix: list[Request] = [Score(tokens(length)) for length in (2, 9, 33, 64, 65, 66, 130, 193)]
+    mix: list[Request] = [Score(tokens(length)) for length in _LENGTHS]
     if longest < 24:
         return mix
     window = tokens(100)
@@ -62,13 +67,40 @@ def requests(limits: Limits, capacity: int) -> list[Request]:
 def bits(runner: Runs, config: EngineConfig, limits: Limits, batch: list[Request]) -> Bits:
     """Run requests together on an empty pool; the bits of their results by place, empty for one that failed."""
     scheduler = Scheduler(config, BlockPool(config.blocks), limits, lambda: 0.0)
-    for handle, request in enumerate(batch):
-        scheduler.add(handle, request, Priority.ROUTINE, 0.0)
+    _add(scheduler, dict(enumerate(batch)), Priority.ROUTINE)
+    return _ended(runner, scheduler)
+
+
+def disturbed(runner: Runs, config: EngineConfig, limits: Limits, batch: list[Request], urgent: list[Request]) -> list[Bits]:
+    """As `bits`, of the batch and of the urgent ones that it gives way to after two steps, and of the batch once more on the same
+    pool.
+    """
+    scheduler, first = Scheduler(config, BlockPool(config.blocks), limits, lambda: 0.0), len(batch)
+    _add(scheduler, dict(enumerate(batch)), Priority.ROUTINE)
+    begun = _ended(runner, scheduler, steps=2)
+    _add(scheduler, dict(enumerate(urgent, start=first)), Priority.STAT)
+    begun |= _ended(runner, scheduler)
+    _add(scheduler, dict(enumerate(batch)), Priority.ROUTINE)
+    return [
+        {place: begun[place] for place in range(first)},
+        {place: begun[first + place] for place in range(len(urgent))},
+        _ended(runner, scheduler),
+    ]
+
+
+def _add(scheduler: Scheduler, batch: dict[int, Request], priority: Priority) -> None:
+    for handle, request in batch.items():
+        scheduler.add(handle, request, priority, 0.0)
+
+
+def _ended(runner: Runs, scheduler: Scheduler, steps: int | None = None) -> Bits:
+    """Go so many steps, or to the end; the bits of what has ended, by handle."""
     found: Bits = {}
-    while scheduler.has_work:
+    while scheduler.has_work and steps != 0:
         step = scheduler.schedule(0.0)
         for outcome in scheduler.postprocess(step, runner.run(step)):
             found[outcome.handle] = numbers(outcome.result) if outcome.result else b""
+        steps = None if steps is None else steps - 1
     return found
 
 
@@ -88,5 +120,9 @@ def run(runner: Runs, config: EngineConfig, limits: Limits) -> tuple[bool, str]:
     narrow = dataclasses.replace(config, chunk=48, grid=16, token_budget=112)
     crowded = bits(runner, narrow, limits, mix[::-1])
     same = alone == together == {len(mix) - 1 - place: value for place, value in crowded.items()}
+    related, urgent = range(_PLAIN, len(mix)), range(0, _PLAIN, 2)
+    few = dataclasses.replace(narrow, slots=min(_FEW, config.slots))
+    found = disturbed(runner, few, limits, [mix[place] for place in related], [mix[place] for place in urgent])
+    same = same and found == [dict(enumerate(alone[place] for place in places)) for places in (related, urgent, related)]
     golden = hashlib.sha256(b"|".join(alone[place] for place in sorted(alone))).hexdigest()
     return same and all(alone.values()), golden

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+from array import array
 from pathlib import Path
 
 import pytest
@@ -17,8 +18,10 @@ from engine.batch import Batch, RowOutput
 from engine.config import EngineConfig
 from engine.errors import DeploymentMismatch, ModelRefused
 from engine.loading import load
+from engine.prefix import PrefixCache
 from engine.request import Priority, Score
 from engine.runner import Runner
+from engine.sequence import Sequence
 from tests.engine.checkpoints import Shape, write_checkpoint
 from tests.engine.conftest import CONFIG
 from tests.engine.driving import LIMITS
@@ -127,6 +130,27 @@ def test_the_self_test_finds_a_runner_whose_bits_depend_on_the_batch(runner: Run
 
     assert selftest.run(runner, CONFIG, LIMITS)[0]
     assert not selftest.run(Dependent(), CONFIG, LIMITS)[0]
+
+
+def test_the_self_test_finds_scores_that_an_earlier_request_left_wrong(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    def spoilt(self: PrefixCache, key: bytes, tokens: list[int], block: int, scores: array[float] | None, since: float) -> bytes:
+        return add(self, key, tokens, block, scores and array("f", [score - 1e-3 for score in scores]), since)
+
+    add = PrefixCache.add
+    monkeypatch.setattr(PrefixCache, "add", spoilt)
+    assert not selftest.run(runner, CONFIG, LIMITS)[0]
+
+
+def test_the_self_test_finds_one_that_comes_back_to_blocks_of_another_order(
+    runner: Runner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def shuffled(self: PrefixCache, sequence: Sequence) -> None:
+        sequence.blocks.reverse()
+        leave(self, sequence)
+
+    leave = PrefixCache.leave_own
+    monkeypatch.setattr(PrefixCache, "leave_own", shuffled)
+    assert not selftest.run(runner, CONFIG, LIMITS)[0]
 
 
 def test_other_golden_bits_than_the_pinned_are_refused(checkpoint: Path) -> None:
