@@ -43,10 +43,15 @@ def test_an_answer_that_ended_early_is_wrong(engine: Ours, drawn: list[tuple[tup
 
 
 @pytest.mark.parametrize(
-    ("theirs", "right"), [([-3.0, -0.5], True), ([-3.0002, -0.5], True), ([-3.001, -0.5], False), ([-3.0, math.nan], False)]
+    ("theirs", "right"), [([-3.0, -0.5], True), ([-3.05, -0.5], True), ([-3.06, -0.5], False), ([-3.0, math.nan], False)]
 )
 def test_sums_may_differ_by_the_stated_nats_a_token(theirs: list[float], right: bool) -> None:
-    assert (agreement.sums([3, 2], "fp32")("peer", OURS, theirs) == "") is right
+    assert (agreement.sums([512, 512], "fp32")("peer", OURS, theirs) == "") is right
+
+
+@pytest.mark.parametrize(("off", "right"), [(0.0063, True), (0.0065, False)])
+def test_sums_of_few_tokens_may_scatter_by_the_root_of_what_is_missing(off: float, right: bool) -> None:
+    assert (agreement.sums([8, 8], "fp32")("peer", OURS, [-3.0 - off, -0.5]) == "") is right
 
 
 @pytest.mark.parametrize(("values", "largest"), [([], 0.0), ([1.0, 3.0, 2.0], 3.0)])
