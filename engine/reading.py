@@ -65,8 +65,18 @@ class Reader:
         self._keep(rows, firsts, normed)
         entries = self._entries(rows, firsts)
         lines = torch.cat((normed, self._tails[entries.kept])) if entries.kept else normed
-        values, finite = self._values(rows, entries, lines)
-        return [self._output(row, place, firsts[place], entries, values, finite, normed) for place, row in enumerate(rows)]
+        values, ids, finite = self._values(rows, entries, lines)
+        floats, sound = array("f", values.tobytes()), _sound(rows, firsts, normed, entries, finite)
+        outputs = []
+        for place, (row, first) in enumerate(zip(rows, firsts, strict=False)):
+            start, end = entries.starts[place], entries.starts[place + 1]
+            if not sound[place]:
+                outputs.append(RowOutput(error=NonFinite()))
+            elif row.extra is None:
+                outputs.append(RowOutput(floats[start:end], None if row.draw is None else int(ids[start])))
+            else:
+                outputs.append(_answered(row, row.extra, floats[start:end], normed[first : first + max(0, row.commit - row.start)]))
+        return outputs
 
     def _keep(self, rows: Sequence[Row], firsts: list[int], normed: Tensor) -> None:
         """Store the state at the end of every block that a row completes."""
@@ -109,23 +119,24 @@ class Reader:
 
     def _values(
         self, rows: Sequence[Row], entries: _Entries, lines: Tensor
-    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.bool_]]:
-        """Log P of every entry, and whether the line and the value are finite; drawn ids are filled in."""
+    ) -> tuple[npt.NDArray[np.float32], npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+        """Log P of every entry, its id, drawn ones filled in, and whether the line and the value are finite."""
         at, ids = np.array(entries.at, dtype=np.int64), np.array(entries.ids, dtype=np.int64)
         values, finite = np.empty(len(at), dtype=np.float32), np.zeros(len(at), dtype=np.bool_)
         needed, inverse = np.unique(at, return_inverse=True)
+        drawn = np.fromiter(entries.drawn, dtype=np.int64)
         piece = max(1, HEAD_ELEMENTS // self._model.config.vocabulary)
         for start in range(0, len(needed), piece):
             logits = self._model.logits(lines[torch.from_numpy(needed[start : start + piece])])
             maximum, log_total = (part.numpy() for part in self._model.kernels.normalisers(logits))
-            table = logits.numpy()
-            here = np.flatnonzero((inverse >= start) & (inverse < start + piece))
-            for entry in here[[int(entry) in entries.drawn for entry in here]] if entries.drawn else ():
-                row = rows[entries.drawn[int(entry)]]
-                line = inverse[entry] - start
-                if row.draw is not None and np.isfinite(log_total[line]):
-                    ids[entry] = entries.ids[entry] = sampling.draw(table[line], row.draw, row.commit)
-            line, wanted = inverse[here] - start, ids[here]
+            table, lines_here = logits.numpy(), inverse - start
+            sound = np.isfinite(table).all(-1)
+            to_draw = drawn[_within(lines_here[drawn], len(table))]
+            if len(to_draw):
+                asking = [rows[entries.drawn[entry]] for entry in to_draw.tolist()]
+                ids[to_draw] = _draws(table[lines_here[to_draw]], sound[lines_here[to_draw]], asking)
+            here = np.flatnonzero(_within(lines_here, len(table)))
+            line, wanted = lines_here[here], ids[here]
             with np.errstate(invalid="ignore"):  # a line that is not finite is reported, not warned of
                 found = (table[line, np.maximum(wanted, 0)] - maximum[line]) - log_total[line]
                 for number, several in enumerate(entries.together):
@@ -133,33 +144,47 @@ class Reader:
                     there = line[which]
                     found[which] = choices.log_p(logits[torch.from_numpy(there)], maximum[there], log_total[there], several)
             values[here] = found
-            finite[here] = np.isfinite(found) & np.isfinite(table).all(-1)[line]
-        return values, finite
+            finite[here] = np.isfinite(found) & sound[line]
+        return values, ids, finite
 
-    def _output(self, row: Row, place: int, first: int, entries: _Entries, values: npt.NDArray[np.float32],
-                finite: npt.NDArray[np.bool_], normed: Tensor) -> RowOutput:  # fmt: skip
-        start, end = entries.starts[place], entries.starts[place + 1]
+
+def _within(lines: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.bool_]:
+    return (lines >= 0) & (lines < count)
+
+
+def _draws(logits: npt.NDArray[np.float32], sound: npt.NDArray[np.bool_], rows: Sequence[Row]) -> npt.NDArray[np.int64]:
+    """The token that each row draws from its line of `logits [n, V]`; any where the line is not sound."""
+    drawn = logits.argmax(-1)  # the greedy ones: the first of equals
+    for line, row in enumerate(rows):
+        if row.draw is not None and row.draw.temperature != 0.0 and sound[line]:
+            drawn[line] = sampling.draw(logits[line], row.draw, row.commit)
+    return drawn
+
+
+def _sound(
+    rows: Sequence[Row], firsts: list[int], normed: Tensor, entries: _Entries, finite: npt.NDArray[np.bool_]
+) -> Sequence[bool]:
+    """Of each row whether all that was read is finite, and the lines from which nothing is read: others may take up their keys
+    and values.
+    """
+    if finite.all() and bool(torch.isfinite(normed).all()):  # the rule, told at once
+        return [True] * len(rows)
+    found = []
+    for place, (row, first) in enumerate(zip(rows, firsts, strict=False)):
         states = normed[first : first + max(0, row.commit - row.start)]
-        if not finite[start:end].all() or not _sound(row, states):
-            return RowOutput(error=NonFinite())
-        if row.extra is None:
-            token = entries.ids[start] if row.draw is not None else None
-            return RowOutput(_floats(values[start:end]), token)
-        lead, forks, targets = len(row.extra.lead), len(row.extra.forks), len(row.targets)
-        parts = np.split(values[start:end], np.cumsum([lead, targets, forks]))
-        pooled = None if row.extra.pooled is None else _pooled(row.extra, states)
-        extra = ExtraOutput(_floats(parts[0]), _floats(parts[2]), _floats(parts[3]), pooled)
-        return RowOutput(_floats(parts[1]), extra=extra)
+        read = len(row.targets) + (row.draw is not None)
+        whole = bool(finite[entries.starts[place] : entries.starts[place + 1]].all())
+        found.append(whole and (read >= len(states) or bool(torch.isfinite(states).all())))
+    return found
 
 
-def _floats(values: npt.NDArray[np.float32]) -> array[float]:
-    return array("f", values.tobytes())
-
-
-def _sound(row: Row, states: Tensor) -> bool:
-    """Whether the lines are finite from which nothing is read: others may take up their keys and values."""
-    read = len(row.targets) + (row.draw is not None)
-    return read >= len(states) or bool(torch.isfinite(states).all())
+def _answered(row: Row, extra: Extra, values: array[float], states: Tensor) -> RowOutput:
+    """The output of a row that asks more; `values` are those of its lead, targets, forks and ids."""
+    targets = len(extra.lead)
+    forks = targets + len(row.targets)
+    ids = forks + len(extra.forks)
+    pooled = None if extra.pooled is None else _pooled(extra, states)
+    return RowOutput(values[targets:forks], extra=ExtraOutput(values[:targets], values[forks:ids], values[ids:], pooled))
 
 
 def _pooled(extra: Extra, normed: Tensor) -> array[float]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import traceback
 from collections.abc import Callable, Sequence
+from itertools import chain
 
 import numpy as np
 import torch
@@ -120,17 +121,15 @@ class Runner:
     def _inputs(self, rows: Sequence[Row]) -> StepInputs:
         geometry = self.model.geometry
         size, kv_heads = geometry.block_size, geometry.kv_heads
-        spans: list[Span] = []
-        ids, positions, blocks = [], [], []
-        first = 0
-        for row in rows:
-            where = np.arange(row.start, row.start + len(row.tokens))
-            spans.append(Span(first, row.start, len(row.tokens), row.blocks, row.first))
-            ids.append(np.array(row.tokens))
-            positions.append(where)
-            blocks.append(np.array(row.blocks)[where // size - row.first])
-            first += len(row.tokens)
-        where, block = np.concatenate(positions), np.concatenate(blocks)
+        start, gone, lengths, held = np.array([(row.start, row.first, len(row.tokens), len(row.blocks)) for row in rows]).T
+        firsts, tables = np.cumsum(lengths) - lengths, np.cumsum(held) - held  # where a row's tokens and its blocks begin
+        blocks = np.fromiter(chain.from_iterable(row.blocks for row in rows), np.int64, int(held.sum()))
+        ids = np.fromiter(chain.from_iterable(row.tokens for row in rows), np.int64, int(lengths.sum()))
+        where = np.arange(len(ids)) + np.repeat(start - firsts, lengths)
+        block = blocks[where // size + np.repeat(tables - gone, lengths)]
         slots = (block[:, None] * kv_heads + np.arange(kv_heads)) * size + (where % size)[:, None]
-        tokens, attend = torch.from_numpy(np.concatenate(ids)), self.model.kernels.plan(spans)
+        spans = [
+            Span(first, row.start, len(row.tokens), row.blocks, row.first) for first, row in zip(firsts.tolist(), rows, strict=True)
+        ]
+        tokens, attend = torch.from_numpy(ids), self.model.kernels.plan(spans)
         return self.model.inputs(tokens, torch.from_numpy(where), torch.from_numpy(slots.reshape(-1)), attend)

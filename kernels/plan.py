@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate, chain
 
 import numpy as np
 import numpy.typing as npt
@@ -53,10 +54,10 @@ class Span:
 
 def flattened(spans: Sequence[Span]) -> tuple[Tensor, Tensor]:
     """Spans as rows of {row, start, length, where its blocks begin, blocks, blocks before them} and all blocks, int64."""
-    starts = np.cumsum([0, *(len(span.blocks) for span in spans)])
-    table = [(s.row, s.start, s.length, at, len(s.blocks), s.first) for s, at in zip(spans, starts.tolist(), strict=False)]
-    blocks = [block for span in spans for block in span.blocks]
-    return torch.tensor(table, dtype=torch.int64), torch.tensor(blocks, dtype=torch.int64)
+    starts = list(accumulate((len(span.blocks) for span in spans), initial=0))
+    table = np.array([(s.row, s.start, s.length, at, len(s.blocks), s.first) for s, at in zip(spans, starts, strict=False)])
+    blocks = np.fromiter(chain.from_iterable(span.blocks for span in spans), np.int64, starts[-1])
+    return torch.from_numpy(table), torch.from_numpy(blocks)
 
 
 @dataclass(frozen=True, slots=True)
