@@ -19,6 +19,7 @@ from foundation.errors import Stale
 from foundation.reasons import Reason
 from orders import intake as checker
 from orders import staging, uploads
+from orders.baselines import Baselines
 from orders.machines import INTAKE
 from orders.models import Intake
 from orders.references import ReferenceChanged, view
@@ -58,10 +59,12 @@ def check_intake(pk: UUID) -> None:
 
 def _check(intake: Intake) -> None:
     path = path_of(intake.file.sha256)
+    reference = view(intake.test_version.reference)
+    beside = Baselines(intake.test_version, reference)
     check = checker.check(
         path,
         filename=intake.filename,
-        reference=view(intake.test_version.reference),
+        reference=reference,
         sample=intake.sample or None,
         accept=frozenset(checker.Kind(kind) for kind in intake.test_version.accepts),
         limits=LIMITS,
@@ -69,10 +72,10 @@ def _check(intake: Intake) -> None:
     )
     verdicts = iter(check)
     first = list(islice(verdicts, BATCH))
-    stage = staging.begin(intake, path, kind=check.kind or checker.Kind.VCF, limits=LIMITS)
+    stage = staging.begin(intake, path, kind=check.kind or checker.Kind.VCF, limits=LIMITS, beside=beside)
     for batch in _batches(first, verdicts):
         stage.write(batch)
-    _settle(intake, check.summary, stage.items)
+    _settle(intake, check.summary, stage.items, beside)
 
 
 def _give_up(intake: Intake, reason: Reason) -> None:
@@ -106,7 +109,7 @@ def recover() -> int:
 def _take(pk: UUID) -> Intake | None:
     with transaction.atomic():
         rows = Intake.objects.select_for_update(of=("self",), skip_locked=True).select_related(
-            "test_version__reference", "file", "item_set"
+            "test_version__reference", "test_version__annotation", "file", "item_set"
         )
         intake = rows.filter(pk=pk, state="waiting").first()
         if intake is not None:
@@ -121,7 +124,7 @@ def _batches(first: list[checker.Verdict], rest: Iterator[checker.Verdict]) -> I
         batch = list(islice(rest, BATCH))
 
 
-def _settle(intake: Intake, verdict: checker.FileVerdict, items: int) -> None:
+def _settle(intake: Intake, verdict: checker.FileVerdict, items: int, beside: Baselines) -> None:
     usable = verdict.state is not checker.State.REFUSED and items > 0
     with transaction.atomic():
         if usable:
@@ -141,7 +144,7 @@ def _settle(intake: Intake, verdict: checker.FileVerdict, items: int) -> None:
             records=verdict.records,
             counts={str(outcome): number for outcome, number in verdict.counts.items()},
             problems=_problems(verdict),
-            facts=_facts(verdict),
+            facts=_facts(verdict) | {"baselines": beside.facts() if verdict.kind is checker.Kind.VCF else {}},
         )
 
 

@@ -147,6 +147,8 @@ class IntakeRecord(models.Model):
     filter = models.TextField(blank=True)
     name = models.TextField(blank=True)
     length = models.PositiveIntegerField(default=0)  # bases of a sequence
+    markov_delta = models.FloatField(null=True)  # of an accepted change, in nats, by the chain of its reference
+    consequence = models.TextField(blank=True)  # of an accepted change, by the test's annotation
     item = models.OneToOneField(Item, on_delete=models.CASCADE, null=True)
 
     class Meta:

@@ -11,6 +11,8 @@ from django.db import connection, transaction
 from engine_queue.models import ItemSet
 from foundation.errors import HelicaseError
 from foundation.reasons import Reason
+from orders import baselines
+from orders.baselines import Baseline, Baselines
 from orders.intake import Kind, Limits, Outcome, SequenceReader, Verdict
 from orders.models import Intake
 
@@ -37,6 +39,8 @@ _RECORD = (
     "filter",
     "name",
     "length",
+    "markov_delta",
+    "consequence",
     "item_id",
 )
 
@@ -55,23 +59,30 @@ class Stage:
     intake: Intake
     item_set: ItemSet
     bases: SequenceReader
+    baselines: Baselines
     items: int = 0
 
     def write(self, verdicts: Sequence[Verdict]) -> None:
         """COPY one batch: an item for each accepted verdict, a record for each verdict."""
         accepted = [v for v in verdicts if v.outcome is Outcome.ACCEPTED]
+        beside = self.baselines.of(accepted) if self.item_set.kind == "variant" else [baselines.NONE] * len(accepted)
+        found = dict(zip(map(id, accepted), beside, strict=True))
         with transaction.atomic():
             _still_ours(self.intake)
             ids = dict(zip(map(id, accepted), _item_ids(len(accepted)), strict=True))
             _copy("engine_queue_item", _ITEM, (self._item(v, ids[id(v)], self.items + n) for n, v in enumerate(accepted)))
-            _copy("orders_intakerecord", _RECORD, (self._record(v, ids.get(id(v))) for v in verdicts))
+            _copy(
+                "orders_intakerecord",
+                _RECORD,
+                (self._record(v, found.get(id(v), baselines.NONE), ids.get(id(v))) for v in verdicts),
+            )
         self.items += len(accepted)
 
     def _item(self, v: Verdict, pk: int, ordinal: int) -> tuple[Any, ...]:
         sequence = "" if self.item_set.kind == "variant" else self.bases.read(v.sequence_offset, v.sequence_length)
         return (pk, self.item_set.pk, ordinal, v.contig, v.position, v.ref, v.alt, v.name, sequence)
 
-    def _record(self, v: Verdict, item_id: int | None) -> tuple[Any, ...]:
+    def _record(self, v: Verdict, beside: Baseline, item_id: int | None) -> tuple[Any, ...]:
         return (
             self.intake.pk,
             v.line,
@@ -94,11 +105,13 @@ class Stage:
             v.filter,
             v.name,
             v.sequence_length,
+            beside.markov_delta,
+            beside.consequence,
             item_id,
         )
 
 
-def begin(intake: Intake, path: Path, *, kind: Kind, limits: Limits) -> Stage:
+def begin(intake: Intake, path: Path, *, kind: Kind, limits: Limits, beside: Baselines) -> Stage:
     """A fresh stage for one check; what an interrupted one left is taken away. Raises `Superseded`, as every write does."""
     clear(intake)
     with transaction.atomic():
@@ -110,7 +123,7 @@ def begin(intake: Intake, path: Path, *, kind: Kind, limits: Limits) -> Stage:
         )
         intake.item_set = item_set
         intake.save(update_fields=["item_set"])
-    return Stage(intake, item_set, SequenceReader(path, limits=limits))
+    return Stage(intake, item_set, SequenceReader(path, limits=limits), beside)
 
 
 def clear(intake: Intake) -> None:

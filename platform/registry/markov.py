@@ -12,12 +12,15 @@ from functools import lru_cache
 from uuid import UUID
 
 import numpy as np
+import pysam
 from numpy.typing import NDArray
 
+from registry import files
 from registry.models import MarkovTable, Reference
 
 ORDER = 5  # of the table that registration fits
 HIGHEST = 8
+BLOCK = 1 << 20  # bases read at a time
 STRENGTH = 10.0  # how many observations the shorter context is worth
 _CODES = np.full(256, 4, np.uint8)
 _CODES[list(b"ACGT")] = range(4)
@@ -63,11 +66,31 @@ def keep(reference: Reference, counting: Counting) -> MarkovTable:
     return made
 
 
-@lru_cache(maxsize=8)
+def fit(reference: Reference, order: int = ORDER) -> MarkovTable:
+    """Count a reference whose file lies where its row says; the row it has, when it has been counted."""
+    known = MarkovTable.objects.filter(reference=reference).first()
+    if known is not None:
+        return known
+    counting = Counting(order)
+    with pysam.FastaFile(str(files.fasta(reference))) as opened:
+        for contig, length in zip(opened.references, opened.lengths, strict=True):
+            for start in range(0, length, BLOCK):
+                counting.feed(opened.fetch(contig, start, min(start + BLOCK, length)).encode())
+            counting.end()
+    return keep(reference, counting)
+
+
 def tables(reference_id: UUID) -> Tables | None:
-    """The fitted chain of a reference, read once a process; None where none was fitted."""
-    row = MarkovTable.objects.filter(reference_id=reference_id).first()
-    return None if row is None else fitted(np.frombuffer(bytes(row.counts), "<i8").astype(np.int64))
+    """The fitted chain of a reference; None where none was fitted."""
+    row = MarkovTable.objects.filter(reference_id=reference_id).defer("counts").first()
+    return None if row is None else _tables(reference_id)
+
+
+@lru_cache(maxsize=8)
+def _tables(reference_id: UUID) -> Tables:
+    """Read once a process: a row never changes."""
+    counts = bytes(MarkovTable.objects.get(reference_id=reference_id).counts)
+    return fitted(np.frombuffer(counts, "<i8").astype(np.int64))
 
 
 def fitted(counts: NDArray[np.int64]) -> Tables:

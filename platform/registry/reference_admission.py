@@ -44,8 +44,8 @@ def admit(
                 path=reference_files.settled(copied, folder),
                 digest=copied.digest,
                 contigs=contigs,
+                counting=copied.counting,
             )
-            markov.keep(made, copied.counting)
             if known is None:
                 reference_files.settle(copied, folder)
             return made, known is None

@@ -10,10 +10,10 @@ from django.db import transaction
 
 from accounts.models import Organisation
 from foundation import clock
-from registry import model_folders, pins
+from registry import markov, model_folders, pins
 from registry.errors import RegistrationRefused
 from registry.model_folders import ModelFolder
-from registry.models import Deployment, Inspection, IntendedUse, ModelVersion, Reference, TestDefinition, TestVersion
+from registry.models import Annotation, Deployment, Inspection, IntendedUse, ModelVersion, Reference, TestDefinition, TestVersion
 
 
 def register_model(*, name: str, version: str, folder: str) -> ModelVersion:
@@ -76,9 +76,18 @@ def register_deployment(*, name: str, model_version: ModelVersion, precision: st
 
 
 def register_reference(
-    *, name: str, description: str, path: str, digest: str, contigs: Sequence[Mapping[str, Any]], annotation_path: str = ""
+    *,
+    name: str,
+    description: str,
+    path: str,
+    digest: str,
+    contigs: Sequence[Mapping[str, Any]],
+    annotation_path: str = "",
+    counting: markov.Counting | None = None,
 ) -> Reference:
     """Reference sequences in a file that stays where it is; `contigs` holds name, length and aliases of each.
+
+    The baseline is fitted from `counting`, or from the file where that is missing.
 
     Raises `RegistrationRefused` when the name stands for other sequences.
     """
@@ -96,6 +105,7 @@ def register_reference(
             "contigs": [dict(contig) for contig in contigs],
         },
     )
+    markov.keep(made, counting) if counting is not None else markov.fit(made)
     return made
 
 
@@ -109,26 +119,37 @@ def offer_test(
     deployment: Deployment,
     protocol: Mapping[str, Any],
     sla_minutes: Mapping[str, Sequence[int]],
+    annotation: Annotation | None = None,
     intended_use: str = IntendedUse.DEMONSTRATION,
     limitations: str = "",
 ) -> TestVersion:
-    """The first version of a test a laboratory offers."""
-    definition, _ = TestDefinition.objects.get_or_create(laboratory=laboratory, code=code, defaults={"name": name})
-    made, _ = TestVersion.objects.get_or_create(
-        definition=definition,
-        number=1,
-        defaults={
-            "accepts": list(accepts),
-            "reference": reference,
-            "deployment": deployment,
-            "protocol": dict(protocol),
-            "sla_minutes": {priority: list(minutes) for priority, minutes in sla_minutes.items()},
-            "intended_use": intended_use,
-            "limitations": limitations,
-            "created_at": clock.now(),
-        },
-    )
-    return made
+    """What a laboratory offers under a code: the version that is just so, else a new one, which takes the place of the others.
+
+    Raises `RegistrationRefused` for an annotation of another reference.
+    """
+    if annotation is not None and annotation.reference_id != reference.pk:
+        raise RegistrationRefused(
+            f"annotation {annotation} belongs to {annotation.reference}, not to {reference}", code="test.annotation"
+        )
+    wanted: dict[str, Any] = {
+        "accepts": list(accepts),
+        "reference": reference,
+        "annotation": annotation,
+        "deployment": deployment,
+        "protocol": dict(protocol),
+        "sla_minutes": {priority: list(minutes) for priority, minutes in sla_minutes.items()},
+        "intended_use": intended_use,
+        "limitations": limitations,
+    }
+    with transaction.atomic():
+        definition, _ = TestDefinition.objects.get_or_create(laboratory=laboratory, code=code, defaults={"name": name})
+        versions = TestDefinition.objects.select_for_update().get(pk=definition.pk).versions
+        latest = versions.order_by("-number").first()
+        if latest is not None and all(getattr(latest, column) == value for column, value in wanted.items()):
+            return latest
+        versions.update(offered=False)
+        number = latest.number + 1 if latest else 1
+        return TestVersion.objects.create(definition=definition, number=number, created_at=clock.now(), **wanted)
 
 
 def _new_model(name: str, version: str, folder: str, found: ModelFolder) -> ModelVersion:

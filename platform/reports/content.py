@@ -162,6 +162,11 @@ class Methods:
     result_fingerprints: list[str]
     batch_invariant: bool  # the engine's bit contract held for every result
     unit: str
+    markov: str = ""  # the baseline, in words; none in texts of before it was kept
+    markov_sha256: str = ""
+    annotation: str = ""
+    annotation_digest: str = ""
+    consequence_tool: str = ""
 
 
 @dataclass(frozen=True)
@@ -202,6 +207,8 @@ class ResultLine:
     flags: list[str]
     failure: str
     fingerprint: str
+    markov_delta: float | None = None  # the baseline beside it; none in texts of before it was kept
+    consequence: str = ""
 
 
 @dataclass(frozen=True)

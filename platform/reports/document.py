@@ -5,6 +5,7 @@ Page and PDF both print this object and nothing else, so they cannot say differe
 
 from dataclasses import dataclass
 
+from registry.annotations.consequences import NO_ANNOTATION
 from reports import result_table, statements, svg, wording
 from reports.content import Content, parse
 from reports.locus import TELEPHONE
@@ -164,6 +165,20 @@ def _input(said: Content) -> Group:
     )
 
 
+def _baselines(said: Content) -> tuple[Fact, ...]:
+    """What stands beside the scores of variants, and with what it was worked out."""
+    how = said.methods
+    if said.input.kind != "vcf":
+        return ()
+    consequence = f"{how.consequence_tool}, annotation {how.annotation}" if how.annotation else NO_ANNOTATION
+    digests = (("Baseline SHA-256", how.markov_sha256), ("Annotation digest", how.annotation_digest))
+    return (
+        Fact("Δ Markov", f"baseline: {how.markov}" if how.markov else "no baseline was fitted on this reference"),
+        Fact("Consequence", consequence),
+        *(Fact(label, digest, exact=True) for label, digest in digests if digest),
+    )
+
+
 def _methods(said: Content) -> Group:
     how = said.methods
     reference = " · ".join(filter(None, (how.reference, how.reference_description))) or "none (sequences are scored as they are)"
@@ -179,6 +194,7 @@ def _methods(said: Content) -> Group:
             Fact("Protocol", statements.protocol(said)),
             Fact("Reference", reference),
             Fact("Reference digest", how.reference_digest or wording.NOT_RECORDED, exact=True),
+            *_baselines(said),
             Fact("Deployment", how.deployment),
             Fact(
                 "Fingerprint", ", ".join(how.result_fingerprints) or how.deployment_fingerprint or wording.NOT_RECORDED, exact=True

@@ -55,6 +55,8 @@ _COLUMNS = {
     "flags": "flags",
     "failure": "failure",
     "fingerprint": "fingerprint",
+    "markov_delta": f"{_RECORD}markov_delta",
+    "consequence": f"{_RECORD}consequence",
     "said": f"{_RECORD}flags",
 }
 _BLANK: dict[str, Any] = {  # an item that came from no intake record
@@ -68,6 +70,7 @@ _BLANK: dict[str, Any] = {  # an item that came from no intake record
     "zygosity": "",
     "phased": False,
     "filter": "",
+    "consequence": "",
     "said": [],
 }
 
@@ -99,7 +102,7 @@ def _content(order: Order, run: Run, heading: Heading, lines: list[ResultLine], 
         order=_order(order, run),
         test=_test(run),
         input=_input(order.intake),
-        methods=_methods(run, lines),
+        methods=_methods(run, lines, order.intake),
         genes=found,
         results=lines,
     )
@@ -211,7 +214,7 @@ def _input(intake: Intake) -> InputFacts:
     )
 
 
-def _methods(run: Run, lines: Iterable[ResultLine]) -> Methods:
+def _methods(run: Run, lines: Iterable[ResultLine], intake: Intake) -> Methods:
     model, deployment, reference = run.model_version, run.deployment, run.item_set.reference
     return Methods(
         run=str(run.pk),
@@ -230,4 +233,5 @@ def _methods(run: Run, lines: Iterable[ResultLine]) -> Methods:
         result_fingerprints=sorted({line.fingerprint for line in lines}),
         batch_invariant=not run.results.filter(batch_invariant=False).exists(),
         unit=UNIT,
+        **intake.facts.get("baselines", {}),
     )

@@ -2,11 +2,13 @@
 
 from dataclasses import dataclass
 
+from registry.annotations.consequences import NO_ANNOTATION
 from reports import spreadsheet, wording
 from reports.content import Content, ResultLine
 
 PRINTED = 500  # result rows in a document
-_VARIANT: tuple[str, ...] = ("Position", "REF > ALT", "Normalised", "Zygosity", "FILTER", "ll REF", "ll ALT", "Δ", "Flags")
+_VARIANT: tuple[str, ...] = ("Position", "REF > ALT", "Normalised", "Zygosity", "FILTER", "ll REF", "ll ALT", "Δ", "Δ Markov",
+                             "Consequence", "Flags")  # fmt: skip
 _SEQUENCE: tuple[str, ...] = ("Name", "Bases", "Log-likelihood", "Per base", "Flags")
 _OUTCOMES = {
     "accepted": "Accepted",
@@ -34,7 +36,7 @@ def results(said: Content) -> Table:
     kept = _largest(said.results)
     one = len({line.contig for line in said.results}) == 1  # then its name stands in the caption, not in every row
     rows = [_variant(line, one) if of_variants else _sequence(line) for line in sorted(kept, key=_by_score)]
-    columns, numeric = (_VARIANT, (5, 6, 7)) if of_variants else (_SEQUENCE, (1, 2, 3))
+    columns, numeric = (_VARIANT, (5, 6, 7, 8)) if of_variants else (_SEQUENCE, (1, 2, 3))
     return Table(_caption(said, len(kept)), columns, numeric, tuple(rows), tuple(_notes(said, kept)))
 
 
@@ -100,6 +102,8 @@ def _variant(line: ResultLine, one: bool) -> tuple[str, ...]:
         wording.signed(line.ll_ref),
         wording.signed(line.ll_alt),
         wording.signed(line.delta),
+        wording.signed(line.markov_delta),
+        line.consequence or NO_ANNOTATION,
         _flags(line),
     )
 

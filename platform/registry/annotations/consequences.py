@@ -1,11 +1,9 @@
 """What a change does to the transcripts it meets, by bcftools csq: each change alone, one line for the gravest consequence.
 
 The tool is handed only the genes around the changes, so that a whole genome's annotation costs no memory.
-Its process-wide state allows one run at a time; whoever calls it from several threads holds `ONE_AT_A_TIME`.
 """
 
 import tempfile
-import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +13,7 @@ import pysam.bcftools
 from pysam.utils import SamtoolsError
 from pysam.version import __bcftools_version__
 
+from foundation.bcftools import ONE_AT_A_TIME
 from registry.annotations import canonical
 from registry.annotations.transcripts import Span
 
@@ -23,7 +22,6 @@ NO_ANNOTATION = "no annotation"
 UNKNOWN = "not worked out"
 INTERGENIC = "intergenic"
 UNNAMED = "no consequence named"  # within a gene that the tool says nothing of, such as one of an unusual kind
-ONE_AT_A_TIME = threading.Lock()
 AROUND = 10  # bases beside a change in which a gene may begin
 SHOWN = "4"  # amino acids of a longer stretch
 # From the gravest on, as the tool names them.

@@ -1,0 +1,73 @@
+"""Make what was registered something that can be ordered."""
+
+from typing import Any, TypeVar
+
+from django.core.management import BaseCommand, CommandError, CommandParser
+from django.db import models
+
+from accounts.models import Organisation
+from foundation.errors import Refused
+from registry import services
+from registry.models import Annotation, Deployment, IntendedUse, Reference
+
+KINDS = ("centred", "grid-centred", "right-end")
+STRANDS = ("forward", "reverse", "average")
+INPUTS = ("vcf", "fasta", "fastq")
+SLA = {"stat": [1, 15], "asap": [30, 120], "urgent": [120, 480], "routine": [720, 1440]}  # minutes to scored, to released
+Row = TypeVar("Row", bound=models.Model)
+
+
+class Command(BaseCommand):
+    help = "Offer a test: deployment, protocol, reference, annotation, inputs, intended use. Other details are a new version of it."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("code", help="short and stable, such as isolate-panel")
+        parser.add_argument("--name", required=True, help="as the order form and reports print it")
+        parser.add_argument("--laboratory", required=True, help="the short code of the organisation")
+        parser.add_argument("--deployment", required=True)
+        parser.add_argument("--reference", required=True)
+        parser.add_argument("--annotation", default="", help="without one no consequence is named")
+        parser.add_argument("--accepts", default="vcf", help=f"with commas, of {', '.join(INPUTS)}")
+        parser.add_argument("--protocol", choices=KINDS, default="centred")
+        parser.add_argument("--window", type=int, default=512, help="bases")
+        parser.add_argument("--grid", type=int, help="bases; of grid-centred alone")
+        parser.add_argument("--strand", choices=STRANDS, default="forward")
+        parser.add_argument("--intended-use", choices=IntendedUse.values, default=IntendedUse.RESEARCH.value)
+        parser.add_argument("--limitations", default="", help="printed on every report")
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        accepts = [word for word in options["accepts"].split(",") if word]
+        if not accepts or set(accepts) - set(INPUTS):
+            raise CommandError(f"--accepts takes {', '.join(INPUTS)}", returncode=2)
+        protocol = {"kind": options["protocol"], "window": options["window"], "strand": options["strand"]}
+        if options["grid"] is not None:
+            protocol["grid"] = options["grid"]
+        try:
+            made = services.offer_test(
+                laboratory=_one(Organisation.objects.filter(is_laboratory=True), "laboratory", code=options["laboratory"]),
+                code=options["code"],
+                name=options["name"],
+                accepts=accepts,
+                reference=_one(Reference.objects.all(), "reference", name=options["reference"]),
+                annotation=_one(Annotation.objects.all(), "annotation", name=options["annotation"])
+                if options["annotation"]
+                else None,
+                deployment=_one(Deployment.objects.all(), "deployment", name=options["deployment"]),
+                protocol=protocol,
+                sla_minutes=SLA,
+                intended_use=options["intended_use"],
+                limitations=options["limitations"],
+            )
+        except Refused as error:
+            raise CommandError(str(error), returncode=2) from error
+        self.stdout.write(f"{made} is offered by {made.definition.laboratory.name}, for {made.get_intended_use_display().lower()}")
+
+
+def _one(rows: "models.QuerySet[Row]", what: str, **wanted: str) -> Row:
+    """The row of a name, or a line that lists the names there are."""
+    found = rows.filter(**wanted).first()
+    if found is None:
+        ((column, value),) = wanted.items()
+        known = ", ".join(map(str, rows.order_by(column).values_list(column, flat=True))) or "none is registered"
+        raise CommandError(f"there is no {what} {value} ({known})", returncode=2)
+    return found
