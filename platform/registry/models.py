@@ -62,6 +62,28 @@ class Deployment(models.Model):
         return self.name
 
 
+class CalibrationTable(models.Model):
+    """Δ → probability, for one model version, protocol and precision. Optional; without one nothing but scores is shown."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    model_version = models.ForeignKey(ModelVersion, on_delete=models.PROTECT, related_name="calibrations")
+    protocol = models.JSONField()
+    protocol_sha256 = models.CharField(max_length=64)
+    precision = models.CharField(max_length=20)
+    rows = models.JSONField()  # [[Δ in nats, probability]], ascending
+    sha256 = models.CharField(max_length=64)  # of the rows
+    source = models.TextField()  # the variants and labels it was made from
+    created_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["model_version", "protocol_sha256", "precision"], name="one_calibration_per_pin")
+        ]
+
+    def __str__(self) -> str:
+        return f"calibration of {self.model_version}, {self.precision}"
+
+
 class Reference(models.Model):
     """Reference sequences by digest."""
 
