@@ -95,7 +95,7 @@ def _log_likelihoods(model: Path, texts: Sequence[str]) -> Iterator[float]:
     from transformers import AutoModelForCausalLM
 
     vocabulary = json.loads((model / "vocab.json").read_text(encoding="utf-8"))
-    network = AutoModelForCausalLM.from_pretrained(model, dtype=torch.float32).eval()
+    network = AutoModelForCausalLM.from_pretrained(model, dtype=torch.float32)  # as it is made: without dropout
     first = 0
     while first < len(texts):
         batch = [text for text in texts[first : first + _BATCH] if len(text) == len(texts[first])]

@@ -99,7 +99,7 @@ def engine_config(options: argparse.Namespace) -> EngineConfig:
 
 def protocol(options: argparse.Namespace) -> Protocol:
     """InvalidRequest for settings that contradict each other."""
-    kind = "region-scan" if options.command == "scan" else options.protocol or "centred"
+    kind: Kind = "region-scan" if options.command == "scan" else options.protocol or "centred"
     window = (_SCANNED if kind == "region-scan" else _WINDOW) if options.window is None else options.window
     grid = getattr(options, "grid", None)
     if kind == "grid-centred" and grid is None:

@@ -9,10 +9,10 @@ from functools import lru_cache
 from typing import Any
 
 from engine.centred import compare_ref
-from engine.command_line.annotations import FIELDS, Verdict
+from engine.command_line.info_fields import Verdict
 from engine.command_line.reference import Reference
 from engine.errors import EngineError, UnsupportedAllele
-from engine.protocols import BASES, Protocol, RegionPlan, SiteScore, Variant, VariantPlan
+from engine.protocols import BASES, Protocol, RegionPlan, SiteScore, Variant, VariantPlan, fitted
 from engine.request import Request
 from engine.scan import combine_region, plan_region
 from engine.tokenizers.interface import Tokenizer
@@ -46,12 +46,28 @@ def refused(error: EngineError) -> Verdict:
 
 def _windows(protocol: Protocol, reference: Reference, tokenizer: Tokenizer, contig: str, variant: Variant) -> Planned:
     plan = plan_variant(protocol, variant, reference.fetcher(contig), tokenizer)
-    return Planned(plan.requests, functools.partial(_of_windows, plan))
+    return Planned(plan.requests, functools.partial(_of_windows, plan, protocol.window, tokenizer.width))
 
 
-def _of_windows(plan: VariantPlan, results: Sequence[Any]) -> Verdict:
+def _of_windows(plan: VariantPlan, window: int, width: int | None, results: Sequence[Any]) -> Verdict:
+    """What says nothing is missing: an equal number of tokens, the window that was asked for, phases of single bases, no loss."""
     score = combine(plan, results)
-    return {name: found for name in FIELDS if (found := getattr(score, name.lower(), None)) not in (None, ())}
+    return {
+        "DELTA": score.delta,
+        "DELTA_PER_BASE": score.delta_per_base,
+        "LL_REF": score.ll_ref,
+        "LL_ALT": score.ll_alt,
+        "BASES": score.bases,
+        "TOKENS": score.tokens,
+        "ALT_TOKENS": score.alt_tokens if score.alt_tokens != score.tokens else None,
+        "SCORED_AS": score.scored_as,
+        "WINDOW": score.window if score.window != window else None,
+        "OFFSET": score.offset,
+        "PHASES": score.phases if width != 1 else None,
+        "TRIMMED": score.trimmed or None,
+        "UNKNOWN": score.unknown or None,
+        "FLAGS": score.flags,
+    }
 
 
 class _Cells:
@@ -59,6 +75,7 @@ class _Cells:
 
     def __init__(self, protocol: Protocol, reference: Reference, tokenizer: Tokenizer) -> None:
         self._protocol, self._reference, self._tokenizer = protocol, reference, tokenizer
+        self._size = fitted(protocol, tokenizer).window
         self._cell = lru_cache(maxsize=_CELLS)(self._planned)
 
     def plan(self, contig: str, variant: Variant) -> Planned:
@@ -67,12 +84,12 @@ class _Cells:
         if not (len(ref) == len(alt) == 1 and ref in BASES and alt in BASES):
             raise UnsupportedAllele(f"REF {variant.ref} to ALT {variant.alt}: a scan knows single bases; score this one centred")
         compare_ref(variant, ref, self._reference.fetcher(contig))
-        cell = self._cell(contig, (variant.position - 1) // self._protocol.window)
+        cell = self._cell(contig, (variant.position - 1) // self._size)
         return Planned(cell.plan.requests, functools.partial(cell.verdict, variant.position, ref, alt))
 
     def _planned(self, contig: str, number: int) -> _Cell:
-        start, length = number * self._protocol.window, self._reference.lengths[contig]
-        end = min(start + self._protocol.window, length)
+        start, length = number * self._size, self._reference.lengths[contig]
+        end = min(start + self._size, length)
         return _Cell(plan_region(self._protocol, length, start, end, self._reference.fetcher(contig), self._tokenizer))
 
 

@@ -92,7 +92,9 @@ def opened(path: Path) -> Iterator[Reference]:
 
 def _read_through(path: Path, fasta: Path, index: Path, blocks: Path | None = None) -> pysam.FastaFile:
     try:
-        return pysam.FastaFile(str(fasta), filepath_index=str(index), filepath_index_compressed=blocks and str(blocks))
+        return pysam.FastaFile(
+            str(fasta), filepath_index=str(index), filepath_index_compressed=None if blocks is None else str(blocks)
+        )
     except (OSError, ValueError) as error:
         raise InvalidRequest(f"{path} cannot be read through its index {index}") from error
 
@@ -135,7 +137,7 @@ def _indexed(path: Path, fasta: Path, folder: Path, *, compressed: bool) -> list
     return [index, blocks] if compressed else [index]
 
 
-def _headers(file: BinaryIO) -> int:
+def _headers(file: gzip.GzipFile | BinaryIO) -> int:
     """Lines that begin with '>'."""
     count, before = 0, b"\n"
     while piece := file.read(_PIECE):

@@ -9,7 +9,7 @@ import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from engine.command_line import bgzf
 from engine.errors import InvalidRequest
@@ -57,7 +57,7 @@ class _Counted(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: bytearray) -> int:  # type: ignore[override]  # typeshed has no name for a writable buffer before 3.12
+    def readinto(self, buffer: Any) -> int:  # bytes that may be written to, for which Python 3.11 has no type
         piece: bytes = self._raw.read1(len(buffer))  # type: ignore[attr-defined]  # every buffered reader has it
         buffer[: len(piece)] = piece
         self.count += len(piece)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from engine.command_line.annotations import Verdict
+from engine.command_line.info_fields import Verdict
 from engine.command_line.progress_line import duration, left
 from engine.command_line.vcf import Broken
 from engine.errors import ReferenceMismatch

@@ -9,8 +9,8 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from engine.command_line import annotations, output, planning, reference, running, source, status, vcf
-from engine.command_line.annotations import Verdict
+from engine.command_line import info_fields, output, planning, reference, running, source, status, vcf
+from engine.command_line.info_fields import Verdict
 from engine.command_line.options import protocol as asked_protocol
 from engine.command_line.planning import Planned
 from engine.command_line.progress_line import ProgressLine
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace) -> int:
         written = stack.enter_context(output.opened(out))
         engine = running.started(options)
         refuse_long(engine, protocol)
-        written.write(annotations.header(header, engine, protocol, bases.digest()))
+        written.write(info_fields.header(header, engine, protocol, bases.digest()))
         tally, line = Tally(), ProgressLine(options.progress)
         stack.callback(line.close)
         asked = _asked(lines, bases, planning.by(protocol, bases, engine.tokenizer), tally)
@@ -66,7 +66,7 @@ def run(options: argparse.Namespace) -> int:
         for record, alternates in itertools.groupby(found, key=lambda item: item[0].record):
             verdicts = [_verdict(alternate, outcomes) for alternate, outcomes in alternates]
             tally.record(verdicts)
-            written.write(annotations.annotated(record, verdicts))
+            written.write(info_fields.annotated(record, verdicts))
     return _told(tally, line.ran, quiet=options.progress is False)
 
 

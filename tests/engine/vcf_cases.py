@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pysam
 import pytest
@@ -40,7 +41,7 @@ def snv(position: int, contig: str = "one", info: str = ".") -> str:
     return f"{contig} {position} . {base} {other(base)} . . {info}"
 
 
-def value(record: pysam.VariantRecord, name: str) -> object:
+def value(record: pysam.VariantRecord, name: str) -> Any:
     return record.info.get(f"HELICASE_{name}")
 
 

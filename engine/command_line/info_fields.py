@@ -10,7 +10,7 @@ from engine.protocols import Protocol
 from engine.version import VERSION
 
 PREFIX = "HELICASE_"
-Value = float | int | str | Sequence[str] | None
+Value = float | int | str | Sequence[object] | None
 Verdict = Mapping[str, Value]  # by name without the prefix, of one ALT; what it lacks is missing
 
 _LINE = "##helicase="
@@ -18,14 +18,21 @@ _MISSING = "."
 _LONGEST = 300  # characters of a reason; alleles may be longer than anybody reads
 _RESERVED = str.maketrans({character: f"%{ord(character):02X}" for character in "%:;=, \t\r\n"})
 FIELDS = {  # name: Number, Type, what it is
-    "DELTA": ("A", "Float", "log P of the alternate minus log P of the reference, natural logarithm"),
-    "LL_REF": ("A", "Float", "log P of the reference, natural logarithm; summed over TOKENS, mean of strands"),
-    "LL_ALT": ("A", "Float", "log P of the alternate, natural logarithm; summed over TOKENS, mean of strands"),
-    "TOKENS": ("A", "Integer", "tokens of one side that were scored"),
-    "SCORED_AS": ("A", "String", "what was compared; see docs/protocols.md"),
+    "DELTA": ("A", "Float", "log P of the alternate minus log P of the reference, natural logarithm, a sum over BASES"),
+    "DELTA_PER_BASE": ("A", "Float", "DELTA over BASES"),
+    "LL_REF": ("A", "Float", "log P of the reference, natural logarithm, a sum over TOKENS, mean of strands"),
+    "LL_ALT": ("A", "Float", "log P of the alternate, natural logarithm, a sum over ALT_TOKENS, mean of strands"),
+    "BASES": ("A", "Integer", "bases of one window whose probability counts"),
+    "TOKENS": ("A", "Integer", "tokens of the reference window that were scored"),
+    "ALT_TOKENS": ("A", "Integer", "tokens of the alternate window that were scored, where they are not TOKENS"),
+    "SCORED_AS": ("A", "String", "what was compared, see docs/protocols.md"),
+    "WINDOW": ("A", "Integer", "bases of the windows, where they are not those of the protocol"),
     "OFFSET": ("A", "Integer", "bases of the window before REF"),
     "CONTEXT": ("A", "Integer", "bases read before the site"),
-    "FLAGS": ("A", "String", "what to know of a score, joined by &; see docs/protocols.md"),
+    "PHASES": ("A", "String", "bases of its token before the first base of REF, on each strand, joined by &"),
+    "TRIMMED": ("A", "Integer", "bases left out because they fill no token"),
+    "UNKNOWN": ("A", "Integer", "bases inside tokens for unknown ones"),
+    "FLAGS": ("A", "String", "what to know of a score, joined by &, see docs/protocols.md"),
     "CODE": (".", "String", "why there is no score, as a code: one for each ALT, or one where there is no ALT"),
     "REASON": (".", "String", "why there is no score, in words, percent-encoded: one for each ALT, or one where there is no ALT"),
 }
@@ -47,7 +54,7 @@ def header(given: Header, engine: Engine, protocol: Protocol, reference: str) ->
 
 def _provenance(engine: Engine, protocol: Protocol, reference: str) -> str:
     """Everything that decides a bit, and nothing that differs between two equal runs: no time and no path."""
-    model = engine.deployment.model.translate(str.maketrans({'"': "'", "\\": "/", "\n": " "}))
+    model = engine.deployment.model.translate(str.maketrans('"\\\n', "'/ "))
     facts = {
         "ID": "score",
         "Model": f'"{model}"',
@@ -79,4 +86,4 @@ def _text(value: Value) -> str:
         return repr(value)
     if isinstance(value, str):
         return (value if len(value) <= _LONGEST else f"{value[:_LONGEST]}...").translate(_RESERVED)
-    return "&".join(value) or _MISSING
+    return "&".join(map(str, value)) or _MISSING
