@@ -1,21 +1,44 @@
 """From windows in bases to requests: on each strand the reference windows, and every alternate as a branch of one of them.
 
 A branch begins at the first changed token, found on the strand that is read, and hangs on the reference window it has most in
-common with, so that the engine computes what both share once. An alternate without a changed token is the reference window
-itself.
+common with, so that the engine computes what both share once. Byte pairs may be merged otherwise before the first changed base
+already. An alternate without a changed token is the reference window itself.
 """
 
 from __future__ import annotations
 
+import bisect
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from engine.errors import UnsupportedTokenizer
-from engine.protocols import AMBIGUOUS, BASES, UNKNOWN, Strand, Tokenizes
+from engine.errors import UnsupportedAllele
+from engine.protocols import AMBIGUOUS, BASES, EQUAL, PADDED, TRIMMED, UNKNOWN, UNSCORED, Strand
 from engine.request import Branch, Score, Sharing
-from engine.tokenizers.interface import Encoded
+from engine.tokenizers.interface import Encoded, Tokenizer
 
 _COMPLEMENT = str.maketrans("ACGTRYSWKMBDHVN", "TGCAYRSWMKVHDBN")
 _BASES = frozenset(BASES)
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """Bases in upper case, as many in each window. In the first of them the change stands after `offset` bases, `changed` long."""
+
+    references: Sequence[str]
+    alternates: Sequence[str]
+    offset: int
+    changed: int
+
+
+@dataclass(frozen=True, slots=True)
+class Requested:
+    """The scores of some windows in the order of `VariantPlan.requests`, and what has to be said of them, by its names there."""
+
+    requests: tuple[Score, ...]
+    flags: frozenset[str]
+    phases: tuple[int, ...]
+    bases: int
+    unknown: int
 
 
 def reverse_complement(bases: str) -> str:
@@ -28,42 +51,73 @@ def directions(strand: Strand) -> tuple[bool, ...]:
     return {"forward": (False,), "reverse": (True,), "average": (False, True)}[strand]
 
 
-def encoded(bases: str, tokenizer: Tokenizes) -> Encoded:
-    """Ids of bases, one for each. UnsupportedTokenizer where k-mers or merged pairs of bases make other tokens."""
-    found = tokenizer.encode(bases)
-    if len(found.ids) != len(bases):
-        raise UnsupportedTokenizer(
-            f"the tokenizer makes {len(found.ids)} tokens of {len(bases)} bases; variants and regions need one token a base"
-        )
-    return found
-
-
 def is_ambiguous(bases: str) -> bool:
     """Whether upper-case `bases` hold anything but A, C, G and T."""
     return not _BASES.issuperset(bases)
 
 
-def requests(
-    references: Sequence[str], alternates: Sequence[str], strand: Strand, tokenizer: Tokenizes, sharing: Sharing
-) -> tuple[tuple[Score, ...], frozenset[str]]:
-    """Scores of equally long windows in upper case, and what has to be said of them. Order: that of `VariantPlan.requests`."""
-    windows = [*references, *alternates]
-    flags = {AMBIGUOUS} if any(map(is_ambiguous, windows)) else set()
+def losses(encoded: Encoded) -> set[str]:
+    """What a tokenizer could not read as it stood."""
+    found = {UNKNOWN: encoded.unknown, TRIMMED: encoded.trimmed, PADDED: encoded.padded}
+    return {flag for flag, lost in found.items() if lost}
+
+
+def requests(windows: Windows, strand: Strand, tokenizer: Tokenizer, sharing: Sharing) -> Requested:
+    """Scores of all windows on each strand.
+
+    UnsupportedAllele where a model without anything before a sequence would leave other numbers of bases unscored in one window
+    than in another.
+    """
+    bases = [*windows.references, *windows.alternates]
+    flags = {AMBIGUOUS} if any(map(is_ambiguous, bases)) else set()
+    flags |= set() if tokenizer.before else {UNSCORED}
     scores: list[Score] = []
+    phases, scored, unknown = [], 0, 0
     for reverse in directions(strand):
-        read = [encoded(reverse_complement(window) if reverse else window, tokenizer) for window in windows]
-        flags |= {UNKNOWN} if any(window.unknown for window in read) else set()
+        read = [tokenizer.encode(reverse_complement(window) if reverse else window) for window in bases]
+        flags = flags.union(*map(losses, read))
+        unknown = max(unknown, *(len(window.unknown) for window in read))
+        scored = len(bases[0]) - _unscored(read, tokenizer)
+        place = len(bases[0]) - windows.offset - windows.changed if reverse else windows.offset
+        phases.append(_phase(read[0], place))
         tokens = [(*tokenizer.before, *window.ids) for window in read]
-        trunks = [Score(window, sharing) for window in tokens[: len(references)]]
-        scores += [*trunks, *(branch(trunks, window) for window in tokens[len(references) :])]
-    return tuple(scores), frozenset(flags)
+        trunks = [Score(window, sharing) for window in tokens[: len(windows.references)]]
+        branches = [branch(trunks, window) for window in tokens[len(windows.references) :]]
+        flags |= {EQUAL} if any(found in trunks for found in branches) else set()
+        scores += [*trunks, *branches]
+    return Requested(tuple(scores), frozenset(flags), tuple(phases), scored, unknown)
+
+
+def _unscored(read: Sequence[Encoded], tokenizer: Tokenizer) -> int:
+    """Bases at the beginning of every window that have no probability."""
+    if tokenizer.before:
+        return 0
+    if min(len(window.ids) for window in read) < 2:
+        raise UnsupportedAllele("the window is a single token, which a model without anything before a sequence does not score")
+    widths = {window.starts[1] for window in read}
+    if len(widths) > 1:
+        raise UnsupportedAllele(
+            f"the first tokens of the windows hold {' and '.join(map(str, sorted(widths)))} bases, and a model without anything "
+            "before a sequence does not score them: the sums would be of unequal stretches"
+        )
+    return widths.pop()
+
+
+def _phase(read: Encoded, place: int) -> int:
+    """Bases of its token before a base."""
+    return place - read.starts[bisect.bisect_right(read.starts, place) - 1]
 
 
 def branch(trunks: Iterable[Score], tokens: tuple[int, ...]) -> Score:
     """The score of `tokens` as a branch of the trunk that shares most of them; that trunk itself where nothing differs."""
     at, trunk = max(((_first_changed(trunk.tokens, tokens), trunk) for trunk in trunks), key=lambda found: found[0])
-    return trunk if at == len(tokens) else Score(trunk.tokens, trunk.sharing, Branch(at, tokens[at:]))
+    if tokens == trunk.tokens:
+        return trunk
+    if not 0 < at < min(len(tokens), len(trunk.tokens)):
+        return Score(tokens, trunk.sharing)  # nothing in common, or one is the beginning of the other
+    return Score(trunk.tokens, trunk.sharing, Branch(at, tokens[at:]))
 
 
 def _first_changed(trunk: tuple[int, ...], tokens: tuple[int, ...]) -> int:
-    return next((place for place, (one, other) in enumerate(zip(trunk, tokens, strict=True)) if one != other), len(tokens))
+    shorter = min(len(trunk), len(tokens))
+    return next((place for place, (one, other) in enumerate(zip(trunk, tokens, strict=False)) if one != other), shorter)

@@ -1,31 +1,49 @@
-"""Centred and grid-centred windows: reference and alternate window of equal length around the alleles, sums over both."""
+"""Centred and grid-centred windows: reference and alternate window of equal length around the alleles, sums over both.
+
+Where tokens hold k bases, windows are whole tokens. A contig end that cuts a window may leave a rest: it is left out on the side
+on which more bases stand, so that the change always stays inside.
+"""
 
 from __future__ import annotations
 
 from engine import alternates
 from engine.errors import ReferenceMismatch, UnsupportedAllele
-from engine.protocols import CUT_LEFT, CUT_RIGHT, Fetch, Protocol, Tokenizes, Variant, VariantPlan
+from engine.protocols import CUT_LEFT, CUT_RIGHT, TRIMMED, Fetch, Protocol, Variant, VariantPlan
 from engine.request import Sharing
+from engine.tokenizers.interface import Tokenizer
 
 _ALLELE = frozenset("ACGTN")
 
 
-def plan(protocol: Protocol, variant: Variant, fetch: Fetch, tokenizer: Tokenizes, sharing: Sharing) -> VariantPlan:
-    """Δ = Σ log P(alternate window) - Σ log P(reference window). Raises what `alleles` raises."""
+def plan(protocol: Protocol, variant: Variant, fetch: Fetch, tokenizer: Tokenizer, sharing: Sharing) -> VariantPlan:
+    """Δ = Σ log P(alternate window) - Σ log P(reference window). Raises what `alleles`, `rest` and `alternates.requests` raise."""
     ref, alt = alleles(protocol, variant, fetch)
     at = variant.position - 1
     start = window_start(protocol, at, max(len(ref), len(alt)))
-    available = min(start + protocol.window, variant.contig_length, variant.contig_length + len(alt) - len(ref))
+    end = min(start + protocol.window, variant.contig_length, variant.contig_length + len(alt) - len(ref))
     flags = {CUT_LEFT} if start < 0 else set()
-    flags |= {CUT_RIGHT} if available < start + protocol.window else set()
+    flags |= {CUT_RIGHT} if end < start + protocol.window else set()
     start = max(0, start)
-    length = available - start
+    before, after = rest(at - start, end - at - max(len(ref), len(alt)), end - start, tokenizer)
+    start, end = start + before, end - after
     left = fetch(start, at).upper()
-    right = fetch(at + len(ref), start + length + max(0, len(ref) - len(alt))).upper()
-    reference, alternate = ((left + allele + right)[:length] for allele in (ref, alt))
-    requests, said = alternates.requests([reference], [alternate], protocol.strand, tokenizer, sharing)
-    strands = len(alternates.directions(protocol.strand))
-    return VariantPlan(requests, tuple(sorted(flags | said)), strands=strands, offset=at - start, grid=protocol.grid)
+    right = fetch(at + len(ref), end + max(0, len(ref) - len(alt))).upper()
+    reference, alternate = ((left + allele + right)[: end - start] for allele in (ref, alt))
+    windows = alternates.Windows([reference], [alternate], at - start, len(ref))
+    found = alternates.requests(windows, protocol.strand, tokenizer, sharing)
+    return VariantPlan(
+        found.requests,
+        tuple(sorted(flags | found.flags | ({TRIMMED} if before + after else set()))),
+        strands=len(found.phases),
+        passed=max(0, len(tokenizer.before) - 1),
+        window=end - start,
+        bases=found.bases,
+        offset=at - start,
+        grid=protocol.grid,
+        phases=found.phases,
+        trimmed=before + after,
+        unknown=found.unknown,
+    )
 
 
 def window_start(protocol: Protocol, at: int, length: int) -> int:
@@ -37,6 +55,18 @@ def window_start(protocol: Protocol, at: int, length: int) -> int:
     start = at - (protocol.window - length) // 2
     grid = protocol.grid
     return start if grid is None else -((grid // 2 - start) // grid) * grid
+
+
+def rest(left: int, right: int, length: int, tokenizer: Tokenizer) -> tuple[int, int]:
+    """Bases to leave out at the beginning and at the end of `length`, of which `left` and `right` stand beside the change.
+
+    UnsupportedAllele where no whole token would be left around it.
+    """
+    width = tokenizer.width or 1
+    over = length % width
+    if over and (length < width or max(left, right) < over):
+        raise UnsupportedAllele(f"the contig leaves {length} bases around the change: no whole tokens of {width} hold it")
+    return (over, 0) if left >= right else (0, over)
 
 
 def alleles(protocol: Protocol, variant: Variant, fetch: Fetch) -> tuple[str, str]:

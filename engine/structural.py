@@ -14,8 +14,9 @@ from dataclasses import dataclass, replace
 
 from engine import alternates, centred
 from engine.errors import ReferenceMismatch, UnsupportedAllele
-from engine.protocols import CUT_LEFT, CUT_RIGHT, Fetch, Protocol, Tokenizes, Variant, VariantPlan
+from engine.protocols import CUT_LEFT, CUT_RIGHT, TRIMMED, Fetch, Protocol, Variant, VariantPlan
 from engine.request import Sharing
+from engine.tokenizers.interface import Tokenizer
 
 KINDS = ("DEL", "DUP", "INV")
 LONGEST = 100_000  # bases of an event
@@ -48,9 +49,10 @@ class Breakpoints:
     references: tuple[Window, Window]
     junctions: tuple[Window, ...]
     flags: frozenset[str]
+    trimmed: int  # bases left out of each window, because they filled no token
 
 
-def plan(protocol: Protocol, variant: Variant, fetch: Fetch, tokenizer: Tokenizes, sharing: Sharing) -> VariantPlan:
+def plan(protocol: Protocol, variant: Variant, fetch: Fetch, tokenizer: Tokenizer, sharing: Sharing) -> VariantPlan:
     """Raises UnsupportedAllele for what the reference cannot resolve, what is too long, and protocols other than centred."""
     kind = _kind(variant.alt)
     if protocol.kind != "centred":
@@ -59,11 +61,24 @@ def plan(protocol: Protocol, variant: Variant, fetch: Fetch, tokenizer: Tokenize
     if 1 + end - variant.position <= protocol.window // 2:
         written = centred.plan(protocol, resolved(kind, variant, end, fetch), fetch, tokenizer, sharing)
         return replace(written, scored_as="whole")
-    found = breakpoints(kind, variant.position, end, protocol.window, variant.contig_length)
+    found = breakpoints(kind, variant.position, end, protocol.window, variant.contig_length, tokenizer)
     references, junctions = ([_bases(window, fetch) for window in side] for side in (found.references, found.junctions))
-    requests, said = alternates.requests(references, junctions, protocol.strand, tokenizer, sharing)
-    strands = len(alternates.directions(protocol.strand))
-    return VariantPlan(requests, tuple(sorted(found.flags | said)), "breakpoints", strands, references=len(references))
+    before, after = (stretch.end - stretch.start for stretch in found.references[0])
+    windows = alternates.Windows(references, junctions, before, 0)
+    scores = alternates.requests(windows, protocol.strand, tokenizer, sharing)
+    return VariantPlan(
+        scores.requests,
+        tuple(sorted(found.flags | scores.flags)),
+        "breakpoints",
+        strands=len(scores.phases),
+        references=len(references),
+        passed=max(0, len(tokenizer.before) - 1),
+        window=before + after,
+        bases=scores.bases,
+        phases=scores.phases,
+        trimmed=found.trimmed,
+        unknown=scores.unknown,
+    )
 
 
 def resolved(kind: str, variant: Variant, end: int, fetch: Fetch) -> Variant:
@@ -78,12 +93,14 @@ def resolved(kind: str, variant: Variant, end: int, fetch: Fetch) -> Variant:
     return Variant(variant.contig_length, variant.position, ref, alt)
 
 
-def breakpoints(kind: str, position: int, end: int, window: int, contig_length: int) -> Breakpoints:
+def breakpoints(kind: str, position: int, end: int, window: int, contig_length: int, tokenizer: Tokenizer) -> Breakpoints:
     """Windows of an event of bases `position` + 1 to `end` (1-based), as stretches of the contig."""
     half = window // 2
     before, after = min(half, position, end - position), min(window - half, contig_length - end, end - position)
     if after == 0:
         raise UnsupportedAllele(f"the {kind} reaches the end of the contig: nothing stands behind it to compare")
+    over = centred.rest(before, after, before + after, tokenizer)
+    before, after = before - over[0], after - over[1]
     left, right = Stretch(position - before, position), Stretch(end, end + after)
     head, tail = Stretch(position, position + after), Stretch(end - before, end)
     turned_tail = Stretch(end - after, end, reverse=True)
@@ -95,7 +112,8 @@ def breakpoints(kind: str, position: int, end: int, window: int, contig_length: 
     }
     flags = {CUT_LEFT} if position < half else set()
     flags |= {CUT_RIGHT} if contig_length - end < window - half else set()
-    return Breakpoints(((left, head), (tail, right)), junctions[kind], frozenset(flags))
+    flags |= {TRIMMED} if any(over) else set()
+    return Breakpoints(((left, head), (tail, right)), junctions[kind], frozenset(flags), sum(over))
 
 
 def is_symbolic(alt: str) -> bool:

@@ -1,4 +1,4 @@
-"""From variants and sequences to scores and back: pure functions, no engine.
+"""From variants to scores and back: pure functions, no engine.
 
 A window depends on contig, position, alleles and protocol, never on other items of an order.
 """
@@ -6,46 +6,43 @@ A window depends on contig, position, alleles and protocol, never on other items
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from engine import centred, right_end, structural
-from engine.alternates import is_ambiguous, reverse_complement
-from engine.errors import ContextTooLong, InvalidRequest
-from engine.protocols import (
-    AMBIGUOUS,
-    UNKNOWN,
-    Fetch,
-    Protocol,
-    SequencePlan,
-    SequenceScore,
-    Tokenizes,
-    Variant,
-    VariantPlan,
-    VariantScore,
-)
-from engine.request import PRIVATE, REFERENCE, NextTokenResult, Score, ScoreResult, Sharing
+from engine.alternates import reverse_complement
+from engine.errors import InvalidRequest
+from engine.plain_sequences import combine_sequence, plan_sequence
+from engine.protocols import ROUNDED, Fetch, Protocol, Variant, VariantPlan, VariantScore, fitted
+from engine.request import REFERENCE, NextTokenResult, ScoreResult, Sharing
+from engine.tokenizers.interface import Tokenizer
 
 __all__ = ["combine", "combine_sequence", "plan_sequence", "plan_variant", "reverse_complement"]
 
 VariantResult = ScoreResult | NextTokenResult
+_TOLD = ("flags", "scored_as", "window", "bases", "offset", "grid", "phases", "trimmed", "unknown")  # of a plan with its score
 
 
 def plan_variant(
-    protocol: Protocol, variant: Variant, fetch: Fetch, tokenizer: Tokenizes, *, sharing: Sharing = REFERENCE
+    protocol: Protocol, variant: Variant, fetch: Fetch, tokenizer: Tokenizer, *, sharing: Sharing = REFERENCE
 ) -> VariantPlan:
     """What to compute for one variant. `fetch(start, end)` gives reference bases, 0-based, end excluded, within the contig.
 
     `sharing` is that of the reference windows: the default holds for a registered reference alone. Raises ReferenceMismatch when
-    REF is not what `fetch` gives and UnsupportedAllele for what the protocol cannot compare, naming the one that can where there
-    is one.
+    REF is not what `fetch` gives, UnsupportedAllele for what the protocol cannot compare, naming the one that can where there
+    is one, and UnsupportedTokenizer where the model's tokens do not allow the protocol.
     """
     if protocol.kind == "region-scan":
         raise InvalidRequest("region-scan scores regions; variants are scored centred, grid-centred or right-end")
+    used = fitted(protocol, tokenizer)
+    plan = _planner(used, variant)(used, variant, fetch, tokenizer, sharing)
+    return plan if used is protocol else replace(plan, flags=tuple(sorted({*plan.flags, ROUNDED})))
+
+
+def _planner(protocol: Protocol, variant: Variant) -> Callable[[Protocol, Variant, Fetch, Tokenizer, Sharing], VariantPlan]:
     if structural.is_symbolic(variant.alt):
-        return structural.plan(protocol, variant, fetch, tokenizer, sharing)
-    if protocol.kind == "right-end":
-        return right_end.plan(protocol, variant, fetch, tokenizer, sharing)
-    return centred.plan(protocol, variant, fetch, tokenizer, sharing)
+        return structural.plan
+    return right_end.plan if protocol.kind == "right-end" else centred.plan
 
 
 def combine(plan: VariantPlan, results: Sequence[VariantResult]) -> VariantScore:
@@ -57,15 +54,16 @@ def combine(plan: VariantPlan, results: Sequence[VariantResult]) -> VariantScore
     both = math.lcm(len(refs), len(alts))
     differences = [value * (both // len(alts)) for value in _values(alts)]
     differences += [-value * (both // len(refs)) for value in _values(refs)]
+    ref_values, alt_values = _values(refs), _values(alts)
     return VariantScore(
-        ll_ref=math.fsum(_values(refs)) / len(refs),
-        ll_alt=math.fsum(_values(alts)) / len(alts),
+        ll_ref=math.fsum(ref_values) / len(refs),
+        ll_alt=math.fsum(alt_values) / len(alts),
         delta=math.fsum(differences) / both,
         tokens=len(refs[0]),
-        flags=plan.flags,
-        scored_as=plan.scored_as,
-        offset=plan.offset,
-        grid=plan.grid,
+        alt_tokens=len(alts[0]),
+        ref_per_token=math.fsum(ref_values) / len(ref_values),
+        alt_per_token=math.fsum(alt_values) / len(alt_values),
+        **{name: getattr(plan, name) for name in _TOLD},
     )
 
 
@@ -76,45 +74,11 @@ def _strands(plan: VariantPlan, results: Sequence[VariantResult]) -> Iterator[Se
 
 def _sides(plan: VariantPlan, results: Sequence[VariantResult]) -> tuple[list[Sequence[float]], list[Sequence[float]]]:
     """The log-probabilities that count, of each reference window and of each alternate of one strand."""
-    if plan.scored_as == "next-token":
+    if plan.scored_as in ("next-token", "marginalised"):
         return [results[0].logprobs[:1]], [results[0].logprobs[1:]]
-    counted = [result.logprobs if plan.counted is None else result.logprobs[-plan.counted :] for result in results]
+    counted = [result.logprobs[plan.passed :] if plan.counted is None else result.logprobs[-plan.counted :] for result in results]
     return counted[: plan.references], counted[plan.references :]
 
 
 def _values(windows: Iterable[Sequence[float]]) -> list[float]:
     return [value for window in windows for value in window]
-
-
-def plan_sequence(
-    sequence: str, tokenizer: Tokenizes, *, context: int, window: int | None = None, sharing: Sharing = PRIVATE
-) -> SequencePlan:
-    """The score of a whole sequence after bos; `context` is `Engine.context`.
-
-    More bases than that are scored with `window`, which is at most half of it: every base has a context of `window` to twice as
-    many bases, as in a region scan, the first ones what there is. ContextTooLong without it.
-    """
-    if not sequence:
-        raise InvalidRequest("the sequence is empty")
-    encoded = tokenizer.encode(sequence)
-    flags = {UNKNOWN} if encoded.unknown else set()
-    flags |= {AMBIGUOUS} if is_ambiguous(sequence.upper()) else set()
-    said, length = tuple(sorted(flags)), len(encoded.ids)
-    if length <= context:
-        return SequencePlan((Score((*tokenizer.before, *encoded.ids), sharing),), encoded.unknown, said)
-    if window is None:
-        raise ContextTooLong(positions=length, context=context)
-    if not 1 <= window <= context // 2:
-        raise InvalidRequest(f"the window must be between 1 and {context // 2}, half of the model's context, not {window}")
-    starts = range(0, length - window, window)
-    requests = tuple(Score((*tokenizer.before, *encoded.ids[start : start + 2 * window]), sharing) for start in starts)
-    return SequencePlan(requests, encoded.unknown, said, tuple(min(start, window) for start in starts), window)
-
-
-def combine_sequence(plan: SequencePlan, results: Sequence[ScoreResult]) -> SequenceScore:
-    """Sum and mean per base, each an exact sum rounded once."""
-    if len(results) != len(plan.requests):
-        raise InvalidRequest(f"the plan has {len(plan.requests)} requests and {len(results)} results came")
-    logprobs = [value for result, passed in zip(results, plan.passed, strict=True) for value in result.logprobs[passed:]]
-    total = math.fsum(logprobs)
-    return SequenceScore(total, total / len(logprobs), len(logprobs), plan.unknown, plan.flags, plan.window)

@@ -64,7 +64,7 @@ def score(engine: Engine, task: Task, options: argparse.Namespace) -> Iterator[d
             "contig": task.contig,
             "position": site.position,
             "reference": site.reference,
-            **{f"log_p_{base}": value for base, value in zip(BASES, site.logprobs, strict=True)},
+            **dict(zip((f"log_p_{base}" for base in BASES), site.logprobs or (None,) * len(BASES), strict=True)),
             **dict(zip((f"delta_{base}" for base in BASES), site.deltas or (None,) * len(BASES), strict=True)),
             "context": site.context,
             "flags": site.flags,

@@ -14,7 +14,9 @@ from engine.config import EngineConfig, Kernels, Precision  # noqa: E402
 from engine.model import Model  # noqa: E402
 from engine.runner import Runner  # noqa: E402
 from kernels.errors import KernelsUnavailable  # noqa: E402
+from tests.engine.alphabets import SIZE  # noqa: E402
 from tests.engine.checkpoints import Shape, write_checkpoint  # noqa: E402
+from tests.engine.windows_by_hand import Desk  # noqa: E402
 
 CONFIG = EngineConfig(blocks=160, block_size=16, slots=8, token_budget=256, chunk=64, poison_free_blocks=True)
 
@@ -45,3 +47,10 @@ def model(folder: Path, kernels: Kernels = "reference", precision: Precision = "
 @pytest.fixture(scope="session")
 def runner(checkpoint: Path, kernels: Kernels) -> Runner:
     return Runner(model(checkpoint, kernels), CONFIG)
+
+
+@pytest.fixture(scope="session")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
+    """A random model whose vocabulary every tokenizer of `alphabets` can use."""
+    folder = write_checkpoint(tmp_path_factory.mktemp("alphabets"), Shape(vocabulary=SIZE, seed=3))
+    return Desk(Runner(model(folder), CONFIG).run, CONFIG)

@@ -6,13 +6,13 @@ import random
 
 import pytest
 
-from engine.errors import InvalidRequest, UnsupportedTokenizer
+from engine.errors import InvalidRequest
 from engine.protocols import AMBIGUOUS, CUT_LEFT, CUT_RIGHT, NO_REFERENCE_BASE, UNKNOWN, Protocol, RegionPlan, SiteScore, Variant
 from engine.request import PRIVATE, REFERENCE
 from engine.scan import combine_region, plan_region
 from engine.windows import combine, plan_variant, reverse_complement
 from tests.engine.exact_model import MarkovChain
-from tests.engine.test_windows import TOKENIZER, Triplets, fetch_from
+from tests.engine.test_windows import TOKENIZER, fetch_from
 
 CONTIG = "".join(random.Random(9).choices("ACGT", k=700))
 CHAIN = MarkovChain(4)
@@ -116,12 +116,10 @@ def test_a_region_outside_the_contig_is_refused(start: int, end: int) -> None:
         plan(start, end)
 
 
-def test_other_protocols_tokenizers_and_results_are_refused() -> None:
+def test_other_protocols_and_results_are_refused() -> None:
     fetch = fetch_from(CONTIG)
     with pytest.raises(InvalidRequest, match="region-scan, not centred"):
         plan_region(Protocol(), len(CONTIG), 0, 9, fetch, TOKENIZER)
-    with pytest.raises(UnsupportedTokenizer, match="one token a base"):
-        plan_region(Protocol("region-scan", 64), len(CONTIG), 0, 9, fetch, Triplets())
     with pytest.raises(InvalidRequest, match="0 results"):
         combine_region(plan(0, 9), [])
 

@@ -104,7 +104,7 @@ def test_an_event_and_its_kind_may_be_said_in_any_of_the_usual_ways() -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_inverted_or_doubled_event_never_takes_bases_from_outside_itself(kind: str) -> None:
     """Where the event is hardly longer than half a window, what is turned round or doubled ends with it."""
-    found = breakpoints(kind, 500, 520, 41, 2000)
+    found = breakpoints(kind, 500, 520, 41, 2000, TOKENIZER)
     assert {stretch.end - stretch.start for window in found.junctions for stretch in window} == {20}
 
 

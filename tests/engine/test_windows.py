@@ -17,11 +17,9 @@ from engine.errors import (
     ReferenceMismatch,
     UnknownSymbol,
     UnsupportedAllele,
-    UnsupportedTokenizer,
 )
 from engine.protocols import AMBIGUOUS, CUT_LEFT, CUT_RIGHT, UNKNOWN, Protocol, Variant, VariantPlan, VariantScore
 from engine.request import PRIVATE, REFERENCE, Score, ScoreResult, Sharing
-from engine.tokenizers.interface import Encoded
 from engine.tokenizers.vocab_json import from_symbols
 from engine.windows import combine, combine_sequence, plan_sequence, plan_variant, reverse_complement
 from tests.engine.checkpoints import SYMBOLS
@@ -210,21 +208,6 @@ def test_every_request_of_a_plan_shares_what_the_caller_says(sharing: Sharing) -
     found = plan_variant(SHORT, variant, fetch_from(contig), TOKENIZER, sharing=sharing)
     assert {request.sharing for request in found.requests} == {sharing}
     assert plan_variant(SHORT, variant, fetch_from(contig), TOKENIZER).requests[0].sharing == REFERENCE
-
-
-class Triplets:
-    """A tokenizer of three bases a token."""
-
-    before = (0,)
-
-    def encode(self, bases: str) -> Encoded:
-        return Encoded(tuple(range(len(bases) // 3)), range(0, len(bases) + 1, 3), ())
-
-
-@pytest.mark.parametrize("kind", ["centred", "right-end"])
-def test_a_tokenizer_of_several_bases_a_token_is_refused_in_words(kind: str) -> None:
-    with pytest.raises(UnsupportedTokenizer, match="one token a base"):
-        plan_variant(Protocol(kind, 24), Variant(60, 30, "A", "C"), fetch_from("A" * 60), Triplets())
 
 
 @pytest.mark.parametrize(
