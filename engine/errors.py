@@ -9,7 +9,7 @@ EngineError
 │   ├── ReferenceMismatch       the REF allele is not what the reference holds
 │   ├── UnsupportedAllele       symbolic, empty or too long for the window
 │   │   └── UnequalAlleles      of lengths that the protocol cannot compare
-│   └── UnsupportedTokenizer    tokens of several bases, where the protocol needs one a base
+│   └── UnsupportedTokenizer    tokens of unequal width, where the protocol needs them equal
 ├── RowFailed                   a row of a step failed; the others went on
 │   └── NonFinite               … because its numbers were not finite
 ├── OutOfMemory                 this machine has no memory now for even one token of a request
@@ -94,7 +94,7 @@ class UnequalAlleles(UnsupportedAllele):
 
 
 class UnsupportedTokenizer(RequestRefused):
-    """The model's tokens hold several bases, and this protocol needs one token a base."""
+    """The model's tokens are of unequal width, and this protocol needs them equal."""
 
     code = "unsupported_tokenizer"
 

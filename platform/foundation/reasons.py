@@ -185,7 +185,7 @@ class Reason(StrEnum):
     ITEM_UNEQUAL_ALLELES = "item.unequal-alleles", "The protocol compares alleles of equal length only; centred scores this one."
     ITEM_UNSUPPORTED_TOKENIZER = (
         "item.unsupported-tokenizer",
-        "The model reads several bases at once, and the protocol needs one at a time.",
+        "The model's tokens are of unequal width, and the protocol needs tokens of one width.",
     )
     ITEM_ROW_FAILED = "item.row-failed", "Computing this item failed; the other items were not touched."
     ITEM_NON_FINITE = "item.non-finite", "The model gave no finite number for this item."
@@ -193,6 +193,15 @@ class Reason(StrEnum):
     ITEM_WINDOW_CUT_RIGHT = "item.window-cut-right", "The contig ends inside the window: there was less context on the right."
     ITEM_AMBIGUOUS_BASES = "item.ambiguous-bases", "The window holds bases other than A, C, G and T."
     ITEM_UNKNOWN_TOKENS = "item.unknown-tokens", "The window holds characters the model has no token for."
+    ITEM_EQUAL_WINDOWS = "item.equal-windows", "REF and ALT are the same to the model within this window: the score is 0 for that."
+    ITEM_WINDOW_ROUNDED = "item.window-rounded", "The window was shortened to whole tokens of this model."
+    ITEM_BASES_TRIMMED = "item.bases-trimmed", "Bases that fill no token of this model were left out at an end."
+    ITEM_BASES_PADDED = "item.bases-padded", "The model's tokenizer added letters that are not in the sequence."
+    ITEM_FIRST_TOKEN_UNSCORED = (
+        "item.first-token-unscored",
+        "Nothing stands before a sequence of this model: its first token has no probability.",
+    )
+    ITEM_NO_REFERENCE_BASE = "item.no-reference-base", "The reference holds no base at this site, so nothing can be compared."
 
 
 RETIRED: frozenset[str] = frozenset()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from dataclasses import fields
 from pathlib import Path
 from typing import get_args
 
@@ -12,6 +13,7 @@ import pytest
 from engine import protocols
 from engine.__main__ import main
 from engine.command_line.options import parser
+from engine.protocols import VariantScore
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs" / "protocols.md").read_text(encoding="utf-8")
@@ -36,9 +38,13 @@ def test_every_command_of_the_engine_is_on_the_page() -> None:
 
 
 def test_every_protocol_and_flag_is_on_the_page() -> None:
-    flags = (protocols.CUT_LEFT, protocols.CUT_RIGHT, protocols.AMBIGUOUS, protocols.UNKNOWN, protocols.NO_REFERENCE_BASE)
-    for name in (*get_args(protocols.Kind), *get_args(protocols.ScoredAs), *flags):
+    for name in (*get_args(protocols.Kind), *get_args(protocols.ScoredAs), *protocols.FLAGS):
         assert f"`{name}`" in PAGE or name == "windows"
+
+
+def test_everything_a_score_names_is_on_the_page() -> None:
+    told = {field.name for field in fields(VariantScore)} - {"ll_ref", "ll_alt", "delta", "flags", "scored_as", "grid"}
+    assert {name for name in told if f"`{name}`" not in PAGE} == set()
 
 
 @pytest.mark.skipif(not MODEL.exists(), reason="the bundled model is not there")
