@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
+from typing import NoReturn
 
 from engine.command_line import inspecting, region, sequences, status, tables, tracing, variants
 from engine.command_line import options as command_options
@@ -60,5 +62,11 @@ def _leave_standard_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
+def _terminated(*_: object) -> NoReturn:
+    """As Ctrl-C: what was half written is taken away."""
+    sys.exit(status.TERMINATED)
+
+
 if __name__ == "__main__":
+    signal.signal(signal.SIGTERM, _terminated)
     sys.exit(main())

@@ -50,6 +50,8 @@ def run(options: argparse.Namespace) -> int:
         calls = stack.enter_context(source.opened(options.vcf))
         header, lines = vcf.read(calls.lines())
         bases = stack.enter_context(reference.opened(options.reference))
+        if out.exists() and out.samefile(options.reference):
+            raise InvalidRequest("--out would take the place of the reference")
         written = stack.enter_context(output.opened(out))
         engine = running.started(options)
         refuse_long(engine, protocol)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import resource
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -151,6 +152,26 @@ def test_a_full_disk_is_one_sentence(command: Command, folder: Path, name: str) 
     out = folder / name  # which is the device itself where the name begins with a slash
     assert command(write_vcf(folder, snv(300)), "--out", out, "--quiet") == 2
     assert command.error() == [f"engine: {out}: cannot be written: No space left on device"]
+
+
+def test_what_does_not_fit_leaves_nothing_behind(folder: Path) -> None:
+    """A limit on the size of files is how a process can be refused room for a real one."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
+    try:
+        with pytest.raises(OSError, match="cannot be written: File too large"), output.opened(folder / "out.vcf") as out:
+            for _ in range(100):
+                out.write("x" * 9_999 + "\n")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert names(folder) == set()
+
+
+def test_the_reference_is_not_overwritten(command: Command, folder: Path) -> None:
+    before = command.reference.read_bytes()
+    assert command(write_vcf(folder, snv(300)), "--out", command.reference) == 2
+    assert command.error() == ["engine: --out would take the place of the reference"]
+    assert command.reference.read_bytes() == before
 
 
 def test_a_folder_that_is_not_there_is_one_line(command: Command, folder: Path) -> None:
