@@ -128,6 +128,7 @@ class Engine:
             "cache_evictions": cache.evictions,
             "cache_forgotten": cache.forgotten,
             "evictions": scheduler.evictions,
+            "pauses": scheduler.pauses,
             "idle_slot_steps": scheduler.idle_slot_steps,
             "shortages": scheduler.budget.shortages,
             **self._meter.values(),

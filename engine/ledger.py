@@ -13,10 +13,11 @@ class Ledger:
     """Promises over one pool. `window` is the model's sliding window in tokens, or None."""
 
     def __init__(self, pool: BlockPool, config: EngineConfig, window: int | None) -> None:
-        self.pool, self._size, self._window = pool, config.block_size, window
+        self.pool, self._size, self.window = pool, config.block_size, window
         self._sliding = 0 if window is None or config.mode == "static" else self.blocks_for(window + config.chunk) + 2
         self.promised = 0
         self._copies: list[tuple[int, int]] = []
+        self._short: list[Sequence] = []  # could not be promised again all they need, because others hold what they left behind
 
     @property
     def spare(self) -> int:
@@ -33,32 +34,44 @@ class Ledger:
         return min(whole, self._sliding) if self._sliding else whole
 
     def settle_kind(self, sequence: Sequence) -> None:
-        """Let it slide where it can run in fewer blocks than it has positions for; its blocks are then nobody else's."""
-        sequence.slides = self.most(sequence.need) < self.blocks_for(sequence.need)
-        if sequence.slides:
-            sequence.shareable = 0
+        """Let it slide where it can run in fewer blocks than it has positions for."""
+        sequence.slides = self.slides(sequence.need)
+
+    def slides(self, positions: int) -> bool:
+        """Whether so many positions can be computed in fewer blocks than they fill."""
+        return self.most(positions) < self.blocks_for(positions)
+
+    def seen_from(self, position: int) -> int:
+        """Number of the first block that is read to compute a position: in the window, or the last for the state at its end."""
+        return 0 if self.window is None else max(0, position - max(self.window, 2) + 1) // self._size
 
     def wanted(self, sequence: Sequence) -> int:
-        """Blocks it needs beyond those it holds."""
-        return (self.most(sequence.need) if sequence.slides else self.blocks_for(sequence.need)) - len(sequence.blocks)
+        """Blocks it needs beyond those it holds. One that slides gets back those that it leaves behind, but for those it shares."""
+        to_come = self.blocks_for(sequence.need) - sequence.first - len(sequence.blocks)
+        if not sequence.slides:
+            return to_come
+        return min(to_come, self._sliding - sum(self.pool.references(block) == 1 for block in sequence.blocks))
 
     def lacking(self, sequence: Sequence) -> int:
         """Blocks that there are too few to promise it all it needs, with what a trunk puts aside; none or less: it may start."""
-        return self.wanted(sequence) + sequence.beside - self.spare
+        beside = max(0, sequence.beside - (sequence.reserve.size if sequence.reserve is not None else 0))
+        return self.wanted(sequence) - sequence.promise + beside - self.spare
 
     def reserved(self, sequence: Sequence) -> bool:
         """Whether it may run on the reserve of its trunk."""
         reserve = sequence.reserve
-        return reserve is not None and reserve.idle and self.wanted(sequence) <= reserve.size and sequence.computed > 0
+        if reserve is None or not reserve.idle or reserve.trunk is sequence or sequence.computed == 0:
+            return False
+        return self.wanted(sequence) <= reserve.size
 
     def open(self, sequence: Sequence) -> None:
         """Promise what it needs; there was enough. A branch uses the reserve only where it must."""
-        wanted, reserve = self.wanted(sequence), sequence.reserve
-        sequence.promise = wanted
-        if wanted <= self.spare or reserve is None:
-            self.promised += wanted
+        more, reserve = self.wanted(sequence) - sequence.promise, sequence.reserve
+        sequence.promise += more
+        if more <= self.spare or reserve is None:
+            self.promised += more
         else:
-            reserve.idle, sequence.reserved = False, wanted
+            reserve.idle, sequence.reserved = False, more
         if sequence.copy_from is not None:
             self.grow(sequence, sequence.computed + 1)
             self._copies.append((sequence.copy_from, sequence.blocks[-1]))
@@ -88,23 +101,45 @@ class Ledger:
         sequence.promise -= count
         self.promised -= count
 
-    def slide(self, sequence: Sequence) -> None:
-        """Give back the blocks that no later position can see; what is still to come is promised again."""
-        left_behind = max(0, sequence.computed - (self._window or 0) + 1) // self._size - sequence.first
-        if left_behind > 0:
-            self.pool.release(sequence.blocks[:left_behind])
-            del sequence.blocks[:left_behind]
-            sequence.first += left_behind
-            to_come = self.blocks_for(sequence.need) - sequence.first - len(sequence.blocks)
-            again = min(left_behind, to_come - sequence.promise)
-            sequence.promise += again
-            self.promised += again
+    def slide(self, sequence: Sequence) -> bool:
+        """Give back the blocks that no later position can see; whether what is still to come could be promised again."""
+        left_behind = self.seen_from(sequence.computed) - sequence.first
+        if left_behind <= 0:
+            return True
+        before = self.pool.available - sequence.promise
+        self.pool.release(sequence.blocks[:left_behind])
+        del sequence.blocks[:left_behind]
+        sequence.first += left_behind
+        complete = self.refill(sequence)
+        back = min(sequence.reserved, self.pool.available - sequence.promise - before)  # it needs less of the reserve from now on
+        if back > 0 and sequence.reserve is not None:
+            sequence.reserved -= back
+            sequence.reserve.idle = sequence.reserved == 0
+            self.promised += back
+        if not complete:
+            self._short.append(sequence)
+        return complete
 
-    def adopt(self, sequence: Sequence, blocks: list[int]) -> None:
-        """Let a sequence that holds nothing begin with blocks that others computed."""
+    def serve_short(self) -> None:
+        """What has come free goes first to those who stand aside and were promised it once, so that all of them can go on."""
+        self._short = [one for one in self._short if one.blocks and not one.running]
+        for sequence in self._short:
+            self.refill(sequence)
+
+    def refill(self, sequence: Sequence) -> bool:
+        """Promise again what it needs to go on, as far as there is any; others may still hold what it has left behind."""
+        more = self.wanted(sequence) - sequence.promise
+        found = min(more, self.spare)
+        sequence.promise += found
+        self.promised += found
+        return found == more
+
+    def adopt(self, sequence: Sequence, blocks: list[int], first: int) -> None:
+        """Let a sequence that holds nothing begin with blocks that others computed, from its block number `first` on."""
         self.pool.share(blocks)
         sequence.blocks.extend(blocks)
-        sequence.room = len(sequence.blocks) * self._size
+        sequence.first, sequence.slides = first, sequence.slides or first > 0
+        sequence.room = (first + len(blocks)) * self._size
 
     def copied(self, sequence: Sequence) -> None:
         """The block it was copied from is no longer needed."""

@@ -65,6 +65,7 @@ _ENGINE = (
     Metric("cache_evictions", "counter", "blocks", "dropped from the cache to make room"),
     Metric("cache_forgotten", "counter", "blocks", "dropped from the cache because what they hold was no longer trusted"),
     Metric("evictions", "counter", "sequences", "sent away for more urgent work"),
+    Metric("pauses", "counter", "sequences", "stood aside until others gave back the blocks of a window that it had left behind"),
     Metric("idle_slot_steps", "counter", "steps", "that left a slot empty although somebody fitted: a fault of the scheduler"),
     Metric("rows_failed", "counter", "rows", "that raised or gave numbers that are not finite; each failed alone"),
     Metric("shortages", "counter", "steps", "that ran out of memory and were computed in smaller parts"),

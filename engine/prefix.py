@@ -57,18 +57,28 @@ class PrefixCache:
         scope = "\0".join((sharing.kind, sharing.salt, self._fingerprint))
         return hashlib.blake2b(scope.encode(), key=self._secret, digest_size=_KEY_BYTES).digest()
 
-    def match(self, root: bytes, tokens: SequenceOf[int], *, scored: bool) -> list[Entry]:
-        """The longest run of blocks from the start of `tokens` that can be taken up; with `scored`, of blocks that bring their
-        scores.
+    def match(
+        self, root: bytes, tokens: SequenceOf[int], *, scored: bool, seen_from: Callable[[int], int] | None = None
+    ) -> list[Entry | None]:
+        """The blocks from the start of `tokens` to as far as can be taken up; with `scored`, of blocks that bring their scores.
+
+        Under a sliding window `seen_from` tells the first block that is read to compute a position: those before it may be
+        missing (None) where no scores are wanted.
         """
         self.strike_out()
-        found: list[Entry] = []
+        found: list[Entry | None] = []
+        usable = run = 0  # blocks: as far as can be taken up, and without a gap to here
         for key, piece in self._chain(root, tokens):
             entry = self._entries.get(key)
             if entry is None or entry.tokens != piece or (scored and entry.scores is None):
-                break
+                entry = None
+                if scored or seen_from is None:
+                    break
             found.append(entry)
-        return found
+            run = 0 if entry is None else run + 1
+            if run and (run == len(found) or (seen_from is not None and len(found) - run <= seen_from(len(found) * self._size))):
+                usable = len(found)
+        return found[:usable]
 
     def add(self, key: bytes, tokens: SequenceOf[int], block: int, scores: array[float] | None, since: float) -> bytes:
         """Make a full block findable after the block of `key`; returns its own key. A scored block replaces one without scores."""
@@ -92,26 +102,31 @@ class PrefixCache:
         root = self._root_of(sequence)
         if not root:
             return 0
-        sequence.key, entries = root, self._found(sequence, root)
-        if entries:
-            self.hits += len(entries)
-            ledger.adopt(sequence, [entry.block for entry in entries])
-            sequence.take_up(entries, self._size)
-            sequence.since = min(sequence.since, *(entry.since for entry in entries))
-        return len(entries) * self._size
+        sequence.key, found = root, self._found(sequence, root, ledger)
+        if found:
+            first = ledger.seen_from(len(found) * self._size)
+            blocks = [entry.block for entry in found[first:] if entry is not None]
+            self.hits += len(blocks)
+            ledger.adopt(sequence, blocks, first)
+            sequence.take_up(found, self._size)
+            sequence.since = min(sequence.since, *(entry.since for entry in found if entry is not None))
+        return len(found) * self._size
 
-    def held(self, sequence: Sequence) -> list[int]:
+    def held(self, sequence: Sequence, ledger: Ledger) -> list[int]:
         """Blocks in use that a sequence would take up if it started now: it need not be given them. Others that it would find are
         to be had, but may go to somebody else, so that they save it nothing yet.
         """
         root = self._root_of(sequence)
         if not root or sequence.blocks or sequence.slides:
             return []
-        return [entry.block for entry in self._found(sequence, root) if self._pool.references(entry.block)]
+        found = self._found(sequence, root, ledger)
+        adopted = found[ledger.seen_from(len(found) * self._size) :]
+        return [entry.block for entry in adopted if entry is not None and self._pool.references(entry.block)]
 
-    def _found(self, sequence: Sequence, root: bytes) -> list[Entry]:
-        cap = min(sequence.shareable, sequence.target - 1)
-        return self.match(root, sequence.tokens[:cap], scored=isinstance(sequence, Scoring) and not sequence.own)
+    def _found(self, sequence: Sequence, root: bytes, ledger: Ledger) -> list[Entry | None]:
+        cap, scored = min(sequence.shareable, sequence.target - 1), isinstance(sequence, Scoring) and not sequence.own
+        seen_from = None if ledger.window is None else ledger.seen_from
+        return self.match(root, sequence.tokens[:cap], scored=scored, seen_from=seen_from)
 
     def _root_of(self, sequence: Sequence) -> bytes:
         """Where a sequence begins to look; empty where it neither reads nor writes."""
@@ -125,7 +140,7 @@ class PrefixCache:
         scored = isinstance(sequence, Scoring)
         while (start := sequence.registered * size) + size <= end:
             scores = sequence.logprobs[max(0, start - 1) : start + size - 1] if scored else None
-            block, piece = sequence.blocks[sequence.registered], sequence.tokens[start : start + size]
+            block, piece = sequence.blocks[sequence.registered - sequence.first], sequence.tokens[start : start + size]
             sequence.key = self.add(sequence.key, piece, block, scores, sequence.since)
             sequence.registered += 1
 

@@ -45,7 +45,7 @@ class Scheduler(Observed):
         self._in_flight = False
         self._settled: deque[Outcome] = deque()
         self.steps = self.tokens = self.idle_slot_steps = 0
-        self.trunk_tokens = self.recomputed_tokens = self.reused_tokens = self.evictions = 0
+        self.trunk_tokens = self.recomputed_tokens = self.reused_tokens = self.evictions = self.pauses = 0
 
     def add(self, handle: int, request: Request, priority: Priority, now: float) -> None:
         """Queue a request, or settle it at once as failed when it could never be served."""
@@ -87,6 +87,7 @@ class Scheduler(Observed):
 
     def schedule(self, now: float) -> Batch:
         """Admit what fits and cut the next chunk of each running sequence within the token budget."""
+        self.ledger.serve_short()
         self._admit(now)
         rows = self._rows()
         self.idle_slot_steps += self._next() is not None
@@ -129,7 +130,7 @@ class Scheduler(Observed):
 
     def _fits(self, sequence: Sequence) -> bool:
         lacking = self.ledger.lacking(sequence)
-        return lacking <= 0 or self.ledger.reserved(sequence) or lacking <= len(self.cache.held(sequence))
+        return lacking <= 0 or self.ledger.reserved(sequence) or lacking <= len(self.cache.held(sequence, self.ledger))
 
     def _admit(self, now: float) -> None:
         while (sequence := self._next()) is not None or self._make_room():
@@ -141,7 +142,7 @@ class Scheduler(Observed):
         first = self._waiting.first()
         if first is None:
             return False
-        stat, found = first.priority is Priority.STAT, self.cache.held(first)
+        stat, found = first.priority is Priority.STAT, self.cache.held(first, self.ledger)
         slots, blocks = 1 + self.running - self.config.slots, self.ledger.lacking(first) - len(found)
         chosen = victims(self._slots, slots=slots, blocks=blocks, leaving=Leaving(self.pool, found)) if stat else []
         for sequence in chosen:
@@ -149,11 +150,14 @@ class Scheduler(Observed):
         return bool(chosen) or (blocks > 0 and (slots <= 0 or stat) and self._let_go(first.priority))
 
     def _let_go(self, above: Priority) -> bool:
-        idle = [one for one in self._waiting.holding(above) if above is Priority.STAT or not self.trunks.holds(one)]
+        idle = [one for one in self._waiting.holding(above) if above is Priority.STAT or self.trunks.dispensable(one)]
         for sequence in idle:
             self._waiting.take(sequence)
-            self.trunks.give_up(sequence)
-            self._enter(sequence)
+            if sequence.started_at is None:
+                self.trunks.give_up(sequence)
+                self._enter(sequence)
+            else:
+                self._evict(sequence)
         return bool(idle)
 
     def _start(self, sequence: Sequence, now: float) -> None:
@@ -190,8 +194,10 @@ class Scheduler(Observed):
         if isinstance(sequence, Trunk):
             self.trunk_tokens += len(row.tokens)
             self._branch_off(sequence)
-        if sequence.slides:
-            self.ledger.slide(sequence)
+        if sequence.slides and not self.ledger.slide(sequence):  # others hold what it left behind: it stands aside for them
+            self._slots.leave(sequence)
+            self._waiting.append(sequence)
+            self.pauses += 1
 
     def _branch_off(self, trunk: Trunk) -> None:
         for waiter in self.trunks.ripe(trunk):

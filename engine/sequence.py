@@ -132,10 +132,14 @@ class Sequence:
         self._keep(output)
         return self.done
 
-    def take_up(self, entries: SequenceOf[Entry], block_size: int) -> None:
-        """Count blocks that others computed as its own beginning, with the scores that came with them."""
+    def take_up(self, entries: SequenceOf[Entry | None], block_size: int) -> None:
+        """Count blocks that others computed as its own beginning, with the scores that came with them; None: the window has left
+        the block, and it is gone.
+        """
         self.computed = self.reused = len(entries) * block_size
-        self.registered, self.key = len(entries), entries[-1].key
+        self.registered = len(entries)
+        if (last := entries[-1]) is not None:
+            self.key = last.key
 
     def restart(self) -> None:
         """It gave way and lost its blocks: positions are computed again, what is known stays known."""
@@ -197,12 +201,12 @@ class Scoring(Sequence):
             self.alternatives.extend(output.extra.ids)
         self.logprobs.extend(output.logprobs)
 
-    def take_up(self, entries: SequenceOf[Entry], block_size: int) -> None:
+    def take_up(self, entries: SequenceOf[Entry | None], block_size: int) -> None:
         Sequence.take_up(self, entries, block_size)
         if len(self.logprobs) < self.computed - 1:
             self.logprobs = _floats()
             for entry in entries:
-                self.logprobs.extend(entry.scores or ())
+                self.logprobs.extend((entry and entry.scores) or ())
 
     @property
     def resumable(self) -> bool:

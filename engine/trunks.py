@@ -120,17 +120,20 @@ class Trunks:
         request = sequence.request
         if self._off or not isinstance(request, Score) or request.sharing == PRIVATE or request.alternatives:
             return None
-        own, whole = self._own(sequence), self._ledger.blocks_for(len(request.tokens) - 1)
-        if (sequence.slides and request.branch is None) or whole + own > self._ledger.pool.total:
+        own = self._own(sequence)
+        if self._ledger.most(len(request.tokens) - 1) + own > self._ledger.pool.total:
             return None
         trunk = self.of(sequence)
         if trunk is None:
             trunk = Trunk(next(self._handles), Score(request.tokens, request.sharing), sequence.priority, sequence.queued_at,
                           list(request.tokens), target=0, need=len(request.tokens) - 1)  # fmt: skip
             trunk.sharing, trunk.shareable = request.sharing, trunk.need
+            self._ledger.settle_kind(trunk)
             self._trunks[request.sharing, request.tokens] = trunk
-        elif trunk.running and ((sequence.preempted and reach(sequence) <= trunk.computed) or not self._put_aside(trunk, own)):
+        elif reach(sequence) <= trunk.computed and (sequence.preempted or not self._within(trunk, sequence)):
             return None  # one that gave up what it held must not get it back at once
+        elif (trunk.running or trunk.computed) and not self._put_aside(trunk, own):
+            return None
         trunk.beside = max(trunk.beside, own)
         trunk.welcome(sequence)
         return trunk
@@ -150,7 +153,8 @@ class Trunks:
         """Take out the waiters for whom the trunk has come far enough; branches hold what is common and are ready to run on."""
         forked = list(trunk.between(0, trunk.computed + 1))
         for waiter in forked:
-            self._fork(trunk, waiter)
+            if waiter.handle in trunk.foretold or self._within(trunk, waiter):
+                self._fork(trunk, waiter)
         del trunk.branches[: bisect.bisect_left(trunk.branches, (trunk.computed + 1, -1))]
         ended = trunk.whole and trunk.computed >= trunk.need
         whole = [waiter for waiter in trunk.waiters.values() if branch_of(waiter) is None] if ended else []
@@ -177,9 +181,9 @@ class Trunks:
         return alone
 
     @staticmethod
-    def holds(branch: Sequence) -> bool:
-        """Whether the trunk that a branch has left still runs, so that what they share would not come free with the branch."""
-        return branch.reserve is not None and branch.reserve.trunk.reserve is branch.reserve
+    def dispensable(branch: Sequence) -> bool:
+        """Whether one that waits and holds blocks has not begun, and what it holds would come free with it: its trunk has ended."""
+        return branch.started_at is None and (branch.reserve is None or branch.reserve.trunk.reserve is not branch.reserve)
 
     def give_up(self, waiter: Sequence) -> None:
         """A branch that has left its trunk and not begun gives back what it holds, and is as new."""
@@ -202,8 +206,13 @@ class Trunks:
 
     def _own(self, sequence: Sequence) -> int:
         """Blocks that a branch needs beside those of the trunk."""
-        branch = branch_of(sequence)
-        return 0 if branch is None else self._ledger.blocks_for(sequence.need) - (branch.at - 1) // self._size
+        branch, window = branch_of(sequence), len(cast(Score, sequence.request).tokens) - 1
+        own = 0 if branch is None else self._ledger.blocks_for(sequence.need) - (branch.at - 1) // self._size
+        return min(own, self._ledger.most(window)) if self._ledger.slides(window) else own
+
+    def _within(self, trunk: Trunk, branch: Sequence) -> bool:
+        """Whether a trunk that slides still holds what a branch needs that leaves it behind its end."""
+        return self._ledger.seen_from(reach(branch) - 1) >= trunk.first
 
     def _fork(self, trunk: Trunk, waiter: Sequence) -> None:
         """Leave the trunk. Where the first own token is not foretold, because the trunk had passed before the branch came, it is
@@ -215,12 +224,13 @@ class Trunks:
             waiter.logprobs.append(foretold)
         kept = at % self._size == 0 and at < waiter.target
         waiter.computed = at if foretold is not None or kept else at - 1
-        whole = waiter.computed // self._size
-        self._ledger.adopt(waiter, trunk.blocks[:whole])
+        whole, waiter.slides = waiter.computed // self._size - trunk.first, trunk.slides
+        first = self._ledger.seen_from(waiter.computed) if trunk.slides else 0
+        self._ledger.adopt(waiter, trunk.blocks[first - trunk.first : whole], first)
         if waiter.computed % self._size and not waiter.done:
             waiter.copy_from = trunk.blocks[whole]
             self._ledger.pool.share([waiter.copy_from])
-        waiter.slides, waiter.shareable, waiter.reused, waiter.since = False, 0, waiter.computed, trunk.since
+        waiter.shareable, waiter.reused, waiter.since = 0, waiter.computed, trunk.since
         if waiter.computed and trunk.reserve is not None:  # who holds nothing waits like others, and must keep nothing from them
             waiter.reserve = trunk.reserve
             waiter.reserve.members += 1
