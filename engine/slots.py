@@ -16,13 +16,19 @@ from engine.sequence import Sequence
 _BELOW_STAT = 2  # the first group of the classes below
 
 
+def pace(config: EngineConfig, to_go: int) -> int:
+    """Tokens that a sequence with so many to go computes a step at most, as long as the context is not deep."""
+    return (
+        max(config.grid, min(config.chunk, config.long_chunk) // config.grid * config.grid) if to_go > config.long else config.chunk
+    )
+
+
 class Slots:
     """The running sequences in groups: each class first its short ones, then its long ones."""
 
     def __init__(self, config: EngineConfig, ledger: Ledger, window: int | None) -> None:
         self._config, self._ledger, self._window = config, ledger, window
         self._groups: list[dict[int, Sequence]] = [{} for _ in range(2 * len(Priority))]
-        self._long_chunk = max(config.grid, min(config.chunk, config.long_chunk) // config.grid * config.grid)
         self.used = 0
 
     def __iter__(self) -> Iterator[Sequence]:
@@ -49,14 +55,14 @@ class Slots:
     def deal(self, budget: int) -> list[Row]:
         """The next chunk of each running sequence, `budget` tokens at most together; takes the blocks they need."""
         rows: list[Row] = []
-        left, dealt, stat = budget, 0, False
+        left, dealt, stat, paces = budget, 0, False, (self._config.chunk, pace(self._config, self._config.long + 1))
         for index, group in enumerate(self._groups):
             long = index % 2 == 1
             if index == _BELOW_STAT and dealt:
                 stat, left = True, self._beside(dealt, self._config.stat_share, left)
             room = self._beside(dealt, self._config.long_share, left) if long and dealt else left
             before = len(rows)
-            given = self._deal_group(group, room, self._long_chunk if long else self._config.chunk, rows)
+            given = self._deal_group(group, room, paces[long], rows)
             left, dealt = left - given, dealt + given
             if stat and len(rows) - before < len(group):  # next time it is the turn of those who got nothing
                 for row in rows[before:]:

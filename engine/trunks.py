@@ -21,7 +21,7 @@ from engine.config import EngineConfig
 from engine.ledger import Ledger
 from engine.request import PRIVATE, Priority, Score, Sharing
 from engine.sequence import Reserve, Scoring, Sequence, branch_of, reach
-from engine.slots import Slots
+from engine.slots import Slots, pace
 from engine.waiting import Waiting
 
 Window = tuple[Sharing, tuple[int, ...]]
@@ -99,7 +99,7 @@ class Trunks:
     """The trunks on their way, by sharing and window."""
 
     def __init__(self, ledger: Ledger, config: EngineConfig) -> None:
-        self._ledger, self._size, self._off = ledger, config.block_size, config.mode == "static"
+        self._ledger, self._config, self._size, self._off = ledger, config, config.block_size, config.mode == "static"
         self._trunks: dict[Window, Trunk] = {}
         self._handles = itertools.count(-1, -1)
 
@@ -130,6 +130,8 @@ class Trunks:
             trunk.sharing, trunk.shareable = request.sharing, trunk.need
             self._ledger.settle_kind(trunk)
             self._trunks[request.sharing, request.tokens] = trunk
+        elif self._sooner_alone(trunk, sequence):
+            return None
         elif reach(sequence) <= trunk.computed and (sequence.preempted or not self._within(trunk, sequence)):
             return None  # one that gave up what it held must not get it back at once
         elif (trunk.running or trunk.computed) and not self._put_aside(trunk, own):
@@ -137,6 +139,18 @@ class Trunks:
         trunk.beside = max(trunk.beside, own)
         trunk.welcome(sequence)
         return trunk
+
+    def _sooner_alone(self, trunk: Trunk, sequence: Sequence) -> bool:
+        """Whether a STAT request does better without a trunk of a lower class: there is room for it now and none for a trunk that
+        does not run, or it is estimated to reach its first own token in fewer steps at its own pace, from the blocks it would find.
+        """
+        if sequence.priority is not Priority.STAT or trunk.priority is Priority.STAT:
+            return False
+        if not trunk.running and self._ledger.lacking(sequence) <= 0 < self._ledger.lacking(trunk):
+            return True
+        common, found = reach(sequence), min(reach(sequence), trunk.registered * self._size)
+        steps = -(-(common - trunk.computed) // pace(self._config, trunk.need - trunk.computed))
+        return steps > -(-(common - found) // pace(self._config, sequence.need - found))
 
     def put_aside(self, trunk: Trunk) -> None:
         """A trunk starts: one of its branches shall always find room."""

@@ -27,6 +27,7 @@ from engine.request import (
     Score,
     Sharing,
 )
+from engine.trunks import Trunk
 from tests.engine.driving import LIMITS, echo, scheduler
 
 CONFIG = EngineConfig(slots=3, token_budget=24, chunk=16, grid=4, blocks=9, block_size=8, long=40, deep=32)
@@ -109,6 +110,12 @@ class Life(RuleBasedStateMachine):
         self.policy.pool.check(self.policy.tables())
         assert self.policy.ledger.check()
         assert self.policy.running <= CONFIG.slots
+
+    @invariant()
+    def nobody_waits_for_a_lower_class(self) -> None:
+        """A trunk has the class of its most urgent waiter, queued, running, sent away or standing aside."""
+        trunks = [one for one in self.policy._by_handle.values() if isinstance(one, Trunk) and one.waiters]
+        assert [one.priority for one in trunks] == [min(waiter.priority for waiter in one.waiters.values()) for one in trunks]
 
     def teardown(self) -> None:
         for _ in range(2000):

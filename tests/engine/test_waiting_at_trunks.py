@@ -9,7 +9,8 @@ import dataclasses
 import pytest
 
 from engine.config import EngineConfig
-from engine.request import REFERENCE, Branch, Outcome, Priority, Score
+from engine.limits import Limits
+from engine.request import REFERENCE, Branch, Generate, Outcome, Priority, Score
 from engine.scheduler import Scheduler
 from engine.trunks import Trunk
 from tests.engine.driving import echo, scheduler
@@ -183,3 +184,37 @@ def test_branches_keep_what_they_share_with_a_trunk_that_runs() -> None:
     outcomes = run(policy)
     assert list(outcomes)[:3] == [0, 1, 4]
     assert [outcomes[handle].preempted for handle in (0, 1, 2, 3)] == [0, 0, 1, 1]
+
+
+LONG_WINDOW = tuple(place * place % 11 for place in range(3000))
+LONG = EngineConfig(slots=4, token_budget=128, chunk=64, grid=4, blocks=900, block_size=8, long=1000, long_chunk=8)
+
+
+def test_a_stat_alternate_computes_its_own_where_that_is_sooner_than_a_long_trunk() -> None:
+    """The trunk of a long window goes eight tokens a step, the alternate ends early and goes sixty-four."""
+    policy = scheduler(LONG, Limits(11, 4096))
+    add(policy, 0, Score(LONG_WINDOW, REFERENCE))
+    run(policy, 5)
+    add(policy, 1, alternate(900, tokens=LONG_WINDOW), Priority.STAT)
+    (outcome,) = run(policy, -(-868 // 64) + 1).values()
+    assert (outcome.handle, outcome.reused) == (1, 40)
+    assert list(outcome.result.logprobs) == [-float(token) for token in alternate(900, tokens=LONG_WINDOW).scored[1:]]
+
+
+@pytest.mark.parametrize(("at", "priority"), [(45, Priority.STAT), (900, Priority.ASAP)])
+def test_who_is_not_sooner_alone_or_not_stat_waits_at_the_trunk(at: int, priority: Priority) -> None:
+    policy = scheduler(LONG, Limits(11, 4096))
+    add(policy, 0, Score(LONG_WINDOW, REFERENCE))
+    run(policy, 5)
+    add(policy, 1, alternate(at, tokens=LONG_WINDOW), priority)
+    assert run(policy)[1].reused == at
+    assert policy.tokens == 2999 + 2
+
+
+def test_a_stat_alternate_does_not_wait_for_room_that_only_its_trunk_needs() -> None:
+    policy = scheduler(dataclasses.replace(CONFIG, blocks=20))
+    add(policy, 0, Generate((1, 2, 3), 110), Priority.STAT)
+    add(policy, 1, Score(WINDOW, REFERENCE))
+    run(policy, 2)
+    add(policy, 2, alternate(20, 4), Priority.STAT)
+    assert list(run(policy)) == [2, 0, 1]
