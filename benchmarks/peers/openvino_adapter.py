@@ -77,7 +77,7 @@ def _tensor(tokens: list[int]) -> Any:
 
 def _config(limit: int, *, echo: bool = False) -> Any:
     found = genai.GenerationConfig()
-    found.max_new_tokens = found.min_new_tokens = limit
+    found.max_new_tokens = limit  # a least number besides would forbid the id of the end, which is an id like others here
     found.ignore_eos, found.do_sample, found.eos_token_id = True, False, 2
     found.echo, found.logprobs = echo, int(echo)
     return found
