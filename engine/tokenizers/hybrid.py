@@ -43,7 +43,9 @@ def from_symbols(symbols: Mapping[str, int], name: str) -> KmerTokenizer:
     missing = [tag for tag in (OPEN, CLOSE) if tag not in symbols]
     words = complete_words(symbols)
     if missing or not words:
-        raise ModelRefused(f"{name} lacks {missing[0] if missing else 'the words of k bases'} that belongs to {OPEN} … {CLOSE}")
+        raise ModelRefused(
+            f"{name} lacks {missing[0] if missing else 'the words of k bases'}, and a sequence is {OPEN} words {CLOSE}"
+        )
     return KmerTokenizer(words, before=(symbols[OPEN],), eos=symbols[CLOSE], unknown=symbols.get(_UNKNOWN), padding="A")
 
 

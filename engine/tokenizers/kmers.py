@@ -14,7 +14,7 @@ from engine.errors import InvalidRequest, ModelRefused, UnknownSymbol
 from engine.tokenizers import letters
 from engine.tokenizers.interface import Encoded
 
-_WIDEST = 12  # bases; 16 million tokens
+_WIDEST = 10  # bases; a million tokens
 
 
 class KmerTokenizer:
