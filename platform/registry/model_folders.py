@@ -15,7 +15,7 @@ WEIGHTS = ("*.safetensors", "*.safetensors.index.json")
 SETTINGS = ("config.json", "generation_config.json")
 TOKENIZER = (
     "vocab.json", "vocab.txt", "merges.txt", "tokenizer.json", "tokenizer_config.json",
-    "special_tokens_map.json", "added_tokens.json",
+    "special_tokens_map.json", "added_tokens.json", "dna_config.json",
 )  # fmt: skip
 CARDS = ("CARD.md", "README.md")  # the first that is there
 PAPERS = ("LICENSE*", "LICENCE*", "NOTICE*")  # kept beside the model, never part of a result
