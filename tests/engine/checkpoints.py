@@ -27,6 +27,7 @@ class Shape:
     context: int = 512
     tied: bool = False
     window: int | None = None
+    head_norms: bool = False
     shards: int = 1
     seed: int = 0
 
@@ -57,13 +58,20 @@ def tensors(shape: Shape) -> dict[str, Tensor]:
         found.update({f"{prefix}.mlp.{name}.weight": normal(*size, 1.5) for name, size in mlp.items()})
         for norm in ("input_layernorm", "post_attention_layernorm"):
             found[f"{prefix}.{norm}.weight"] = torch.rand(shape.hidden, generator=generator) + 0.5
+        if shape.head_norms:
+            for norm in ("q_norm", "k_norm"):
+                found[f"{prefix}.self_attn.{norm}.weight"] = torch.rand(shape.head_dim, generator=generator) + 0.5
     return found
+
+
+def family(shape: Shape) -> str:
+    return "Qwen3" if shape.head_norms else ("Mistral" if shape.window else "Llama")
 
 
 def config(shape: Shape) -> dict[str, object]:
     return {
-        "architectures": ["MistralForCausalLM" if shape.window else "LlamaForCausalLM"],
-        "model_type": "mistral" if shape.window else "llama",
+        "architectures": [f"{family(shape)}ForCausalLM"],
+        "model_type": family(shape).lower(),
         "hidden_size": shape.hidden,
         "num_hidden_layers": shape.layers,
         "num_attention_heads": shape.heads,
@@ -76,6 +84,8 @@ def config(shape: Shape) -> dict[str, object]:
         "rope_theta": 10000.0,
         "tie_word_embeddings": shape.tied,
         "sliding_window": shape.window,
+        "use_sliding_window": shape.window is not None,
+        "max_window_layers": 0,
         "hidden_act": "silu",
         "attention_bias": False,
         "mlp_bias": False,
@@ -87,13 +97,18 @@ def write_checkpoint(folder: Path, shape: Shape) -> Path:
     folder.mkdir(exist_ok=True, parents=True)
     (folder / "config.json").write_text(json.dumps(config(shape)))
     (folder / "vocab.json").write_text(json.dumps(SYMBOLS))
-    found = tensors(shape)
-    if shape.shards == 1:
+    write_weights(folder, tensors(shape), shape.shards)
+    return folder
+
+
+def write_weights(folder: Path, found: dict[str, Tensor], shards: int = 1) -> None:
+    """One file, or several with an index that says where each tensor lies."""
+    if shards == 1:
         save_file(found, folder / "model.safetensors", metadata={"format": "pt"})
-        return folder
-    names = [f"model-{part + 1:05}-of-{shape.shards:05}.safetensors" for part in range(shape.shards)]
-    places = {key: names[index % shape.shards] for index, key in enumerate(sorted(found))}
+        return
+    names = [f"model-{part + 1:05}-of-{shards:05}.safetensors" for part in range(shards)]
+    places = {key: names[index % shards] for index, key in enumerate(sorted(found))}
     for name in names:
         save_file({key: found[key] for key in found if places[key] == name}, folder / name, metadata={"format": "pt"})
-    (folder / "model.safetensors.index.json").write_text(json.dumps({"metadata": {}, "weight_map": places}))
-    return folder
+    size = sum(tensor.numel() * tensor.element_size() for tensor in found.values())
+    (folder / "model.safetensors.index.json").write_text(json.dumps({"metadata": {"total_size": size}, "weight_map": places}))

@@ -24,6 +24,8 @@ SHAPES = {
     "sharded, one KV head": Shape(kv_heads=1, shards=3, seed=2),
     "a KV head for each head": Shape(kv_heads=4, head_dim=20, seed=3),
     "sliding window": Shape(window=40, seed=4),
+    "norms of the heads": Shape(head_norms=True, seed=5),
+    "norms of the heads under a sliding window": Shape(head_norms=True, window=40, tied=True, seed=6),
 }
 TOKENS = tuple(int(token) for token in torch.randint(11, (150,), generator=torch.Generator().manual_seed(0)))
 
@@ -61,6 +63,8 @@ def plain_logits(shape: Shape, tokens: tuple[int, ...]) -> Tensor:
         p = f"model.layers.{layer}."
         h = norm(x, w[p + "input_layernorm.weight"])
         q, k, v = ((h @ w[f"{p}self_attn.{name}_proj.weight"].T).view(n, -1, d) for name in "qkv")
+        if shape.head_norms:
+            q, k = (norm(t, w[f"{p}self_attn.{name}_norm.weight"]) for t, name in ((q, "q"), (k, "k")))
         k, v = (t.repeat_interleave(shape.heads // shape.kv_heads, dim=1) for t in (rotated(k), v))
         scores = torch.einsum("qhd,khd->hqk", rotated(q), k) / math.sqrt(d)
         mixed = torch.einsum("hqk,khd->qhd", scores.masked_fill(hidden_keys, -math.inf).softmax(-1), v)

@@ -49,6 +49,16 @@ def runner_of(folder: Path, kernels: Kernels, precision: Precision, threads: int
     return Runner(model(folder, kernels, precision, threads), config)
 
 
+@pytest.fixture(scope="module")
+def normed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model that norms the heads of queries and keys, with angles stretched by YaRN."""
+    folder = write_checkpoint(tmp_path_factory.mktemp("normed"), Shape(head_norms=True, seed=11))
+    stretched = {"rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 128}}
+    path = folder / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | stretched))
+    return folder
+
+
 @functools.cache
 def oracle_of(folder: Path, kernels: Kernels, precision: Precision) -> list[bytes]:
     """Each request alone, caches off, in a process of its own, on two threads."""
@@ -114,6 +124,14 @@ def test_random_mixes_give_the_bits_of_the_oracle_on_the_other_kernels(
     check_mixes(runner_of(checkpoint, kernels, precision, threads), expected, range(9000, 9012), most=7)
 
 
+@pytest.mark.parametrize(("kernels", "precision", "threads"), [FAST[0], FAST[-1], *PLAIN[:1], PLAIN[-1]])
+def test_random_mixes_give_the_bits_of_the_oracle_where_heads_are_normed(
+    normed: Path, kernels: Kernels, precision: Precision, threads: int
+) -> None:
+    expected = oracle_of(normed, kernels, precision)
+    check_mixes(runner_of(normed, kernels, precision, threads), expected, range(9100, 9106), most=7)
+
+
 def test_under_a_sliding_window_long_ones_give_blocks_back_and_keep_their_bits(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Against the same tokens with every block kept: chunks of any size, slots for one or many, in a fifth of the blocks."""
     runner = Runner(model(write_checkpoint(tmp_path_factory.mktemp("window"), Shape(window=40, seed=3)), "native"), CONFIG)
@@ -125,6 +143,7 @@ def test_under_a_sliding_window_long_ones_give_blocks_back_and_keep_their_bits(t
         Generate(tokens[:350], limit=5),
         Embed(tokens),
         *related(tokens[:60], REFERENCE),
+        *related(tokens[:300], REFERENCE),
     ]
     whole = dataclasses.replace(CONFIG, chunk=512, token_budget=512)
     expected = [bits(drive(whole, runner.run, [Arrival(0, request)])[0]) for request in requests]  # no limits: nothing slides

@@ -22,13 +22,19 @@ from engine.runner import Runner
 from kernels import choice, compiler, native, reference
 from kernels.compiler import Level
 from kernels.errors import KernelsUnavailable
-from tests.engine.checkpoints import Shape, write_checkpoint
+from tests.engine.checkpoints import Shape, family, write_checkpoint
 from tests.engine.conftest import CONFIG, model
 from tests.engine.driving import Arrival, bits, drive, mixed_requests
 
 SMALL = EngineConfig(blocks=96, self_test=False)
 TOLERANCE = 1e-4  # of a log-probability: four layers of float32 in two orders of addition
-SHAPES = [Shape(), Shape(tied=True, kv_heads=1, seed=1), Shape(kv_heads=4, head_dim=20, seed=2), Shape(window=40, seed=3)]
+SHAPES = [
+    Shape(),
+    Shape(tied=True, kv_heads=1, seed=1),
+    Shape(kv_heads=4, head_dim=20, seed=2),
+    Shape(window=40, seed=3),
+    Shape(head_norms=True),
+]
 TOKENS = tuple(random.Random(4).choices(range(11), k=300))
 
 
@@ -60,7 +66,7 @@ def logprobs(runner: Runner) -> torch.Tensor:
     return torch.tensor(result.logprobs)
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: f"{family(shape)}-{shape.seed}")
 def test_the_compiled_kernels_score_as_the_reference_does(tmp_path: Path, shape: Shape) -> None:
     folder = write_checkpoint(tmp_path, shape)
     fast, plain = (logprobs(Runner(model(folder, kernels), CONFIG)) for kernels in ("native", "reference"))
