@@ -29,6 +29,7 @@ class Slots:
     def __init__(self, config: EngineConfig, ledger: Ledger, window: int | None) -> None:
         self._config, self._ledger, self._window = config, ledger, window
         self._groups: list[dict[int, Sequence]] = [{} for _ in range(2 * len(Priority))]
+        self._paces = config.chunk, pace(config, config.long + 1)  # of short ones, of long ones
         self.used = 0
 
     def __iter__(self) -> Iterator[Sequence]:
@@ -55,14 +56,16 @@ class Slots:
     def deal(self, budget: int) -> list[Row]:
         """The next chunk of each running sequence, `budget` tokens at most together; takes the blocks they need."""
         rows: list[Row] = []
-        left, dealt, stat, paces = budget, 0, False, (self._config.chunk, pace(self._config, self._config.long + 1))
+        left, dealt, stat = budget, 0, False
         for index, group in enumerate(self._groups):
-            long = index % 2 == 1
             if index == _BELOW_STAT and dealt:
                 stat, left = True, self._beside(dealt, self._config.stat_share, left)
+            if not group:
+                continue
+            long = index % 2 == 1
             room = self._beside(dealt, self._config.long_share, left) if long and dealt else left
             before = len(rows)
-            given = self._deal_group(group, room, paces[long], rows)
+            given = self._deal_group(group, room, self._paces[long], rows)
             left, dealt = left - given, dealt + given
             if stat and len(rows) - before < len(group):  # next time it is the turn of those who got nothing
                 for row in rows[before:]:
