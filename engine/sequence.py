@@ -25,6 +25,7 @@ from engine.request import (
     Priority,
     Request,
     Result,
+    Sampling,
     Score,
     ScoreResult,
     Sharing,
@@ -223,21 +224,30 @@ class Scoring(Sequence):
 
 @dataclass(slots=True, eq=False)
 class Generating(Sequence):
-    """Draws a token whenever all are computed."""
+    """Draws a token whenever all are computed. What is looked at for every token lies here, and not in the request."""
 
-    sent: Generate = field(init=False)
+    limit: int = field(init=False)
+    end: int | None = field(init=False)
+    sampling: Sampling = field(init=False)
     drawn: int = 0
 
     def __post_init__(self) -> None:
         Sequence.__post_init__(self)
-        self.sent = cast(Generate, self.request)
+        request = cast(Generate, self.request)
+        self.limit, self.end, self.sampling = request.limit, request.end, request.sampling
 
     @property
     def done(self) -> bool:
-        return self.drawn == self.sent.limit or (self.drawn > 0 and self.tokens[-1] == self.sent.end)
+        return self.drawn == self.limit or (self.drawn > 0 and self.tokens[-1] == self.end)
 
-    def _ask(self, row: Row, end: int) -> None:
-        row.draw = self.sent.sampling if end == self.target else None
+    def row(self, end: int) -> Row:
+        """As any, in one call: thousands of these are made in a step."""
+        row, start = self._row, self.computed
+        row.start, row.tokens, row.commit = start, self.tokens[start:end], end
+        if self.slides:
+            row.first = self.first
+        row.draw = self.sampling if end == self.target else None
+        return row
 
     def take(self, row: Row, output: RowOutput) -> bool:
         if row.commit > self.computed:
@@ -249,10 +259,10 @@ class Generating(Sequence):
         self.logprobs.extend(output.logprobs)
         self.drawn += 1
         self.target += 1
-        return self.drawn == self.sent.limit or token == self.sent.end
+        return self.drawn == self.limit or token == self.end
 
     def result(self) -> GenerateResult:
-        reason: Literal["length", "end"] = "end" if self.tokens[-1] == self.sent.end else "length"
+        reason: Literal["length", "end"] = "end" if self.tokens[-1] == self.end else "length"
         return GenerateResult(tuple(self.tokens[-self.drawn :]), self.logprobs, reason)
 
 
