@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.labelled import auroc, compare
+from benchmarks.labelled import auroc, closer, compare
 
 ROOT = Path(__file__).resolve().parents[2]
 MODEL = ROOT / "models" / "ecoli-orf-6l"
@@ -28,6 +28,7 @@ def test_areas_agree_to_a_millionth_and_scores_to_a_thousandth(tmp_path: Path, s
     assert found.apart <= 1e-6
     assert 0.5 < found.ours < 1
     assert found.largest_difference < 1e-3
+    assert found.apart <= found.undecided < 1e-3
 
 
 @pytest.mark.parametrize(
@@ -35,3 +36,7 @@ def test_areas_agree_to_a_millionth_and_scores_to_a_thousandth(tmp_path: Path, s
 )
 def test_an_area_is_the_share_of_pairs_in_order(positives: list[float], negatives: list[float], area: float) -> None:
     assert auroc(np.array(positives), np.array(negatives)) == area
+
+
+def test_pairs_that_lie_close_are_counted() -> None:
+    assert closer(np.array([0.0, 1.0]), np.array([0.5, 1.5, 9.0]), 0.5) == 0.5
