@@ -61,6 +61,8 @@ def weight_files(folder: Path) -> list[Path]:
         return [_inside(folder, _SINGLE)]
     if sharded:
         return [_inside(folder, name) for name in sorted(set(_weight_map(folder).values()))]
+    if (folder / "adapter_config.json").exists():
+        raise ModelRefused(f"{folder.name} holds an adapter and not the model it changes; merge them and save the whole")
     others = sorted(path.name for path in folder.iterdir() if path.suffix in _OTHER)
     if not others:
         raise ModelRefused(f"{folder.name} holds neither {_SINGLE} nor {_INDEX}; other formats are not read")

@@ -20,7 +20,8 @@ _REASONS = (
     (r"caduceus", f"Caduceus runs state-space layers over both strands and is trained with masks: {_ONE_DIRECTION}"),
     (r"mamba|ssm|rwkv|griffin|jamba|recurrent|retnet|lfm|bamba", f"it runs recurrent or state-space layers: {_NO_KEYS}"),
     (r"moe|mixtral|experts", "each token goes through a few of many experts, and the kernels here compute one dense layer for all"),
-    (r"maskedlm|bert|^esm|nucleotide_?transformer|genomic_?lm|electra|gpn|enformer|borzoi", _TWO_SIDED),
+    (r"maskedlm|bert|^esm|nucleotide_?transformer|genomic_?lm|gpn", _TWO_SIDED),
+    (r"enformer|borzoi|alphagenome", "it predicts measurements along a sequence, and no next token"),
     (r"t5|bart|conditionalgeneration|encoder_?decoder|seq2seq", f"it is an encoder with a decoder: {_ONE_DIRECTION}"),
     (r"classification|questionanswering|rewardmodel|embedding", "it ends in a head for another question than the next token"),
     (

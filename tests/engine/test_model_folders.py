@@ -56,6 +56,7 @@ def sharded(tmp_path: Path) -> Path:
         ("EsmForMaskedLM", "esm", "from both sides"),
         ("DNABertModel", None, "from both sides"),
         ("NucleotideTransformerForMaskedLM", None, "from both sides"),
+        ("Enformer", "enformer", "no next token"),
         ("MixtralForCausalLM", "mixtral", "many experts"),
         ("Qwen3MoeForCausalLM", "qwen3_moe", "many experts"),
         ("T5ForConditionalGeneration", "t5", "encoder with a decoder"),
@@ -201,6 +202,12 @@ def test_a_pickle_is_never_opened_and_the_way_out_is_named(tmp_path: Path, shard
         path.rename(sharded / "pytorch_model.bin")
     (sharded / INDEX).unlink()
     assert "call save_pretrained, which writes safetensors" in refusal(sharded)
+
+
+def test_an_adapter_alone_is_no_model(sharded: Path) -> None:
+    (sharded / INDEX).unlink()
+    (sharded / "adapter_config.json").write_text("{}")
+    assert "holds an adapter and not the model" in refusal(sharded)
 
 
 def _changed(change: Callable[[dict[str, Tensor]], object]) -> Callable[[Path], None]:
