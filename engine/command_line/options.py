@@ -16,7 +16,7 @@ _SCORE = """Log-likelihood of sequences, as a table; or with --vcf what every AL
 with every record of the first, in order. Exit status 1: written, but something needs a look, and standard error says what."""
 _WINDOW = 512  # bases, of variants
 _SCANNED = 256  # bases, of a region scan, whose contexts grow to twice as many
-_GRID = 64  # bases
+_GRID = 64  # bases, or a quarter of the window
 _FASTA = "FASTA file, plain or bgzip; an index beside it saves time"
 _REGION = "NAME:START-END, counted from 1, both ends included"
 
@@ -68,7 +68,9 @@ def _add_variants(score: argparse.ArgumentParser) -> None:
     variants = score.add_argument_group("with --vcf")
     variants.add_argument("--reference", type=Path, help=_FASTA)
     variants.add_argument("--protocol", choices=get_args(Kind), help="centred where not given")
-    variants.add_argument("--grid", type=int, help=f"bases, of grid-centred alone; {_GRID} where not given")
+    variants.add_argument(
+        "--grid", type=int, help=f"bases, of grid-centred alone; {_GRID} where not given, or a quarter of the window"
+    )
     variants.add_argument("--strand", choices=get_args(Strand), help="forward where not given")
     variants.add_argument("--out", type=Path, help="VCF to write, bgzip where it ends in .gz; standard output where not given")
 
@@ -103,7 +105,7 @@ def protocol(options: argparse.Namespace) -> Protocol:
     window = (_SCANNED if kind == "region-scan" else _WINDOW) if options.window is None else options.window
     grid = getattr(options, "grid", None)
     if kind == "grid-centred" and grid is None:
-        grid = max(1, min(_GRID, window // 2))
+        grid = max(1, min(_GRID, window // 4))
     return Protocol(kind, window, options.strand or "forward", grid)
 
 

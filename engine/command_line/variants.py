@@ -19,7 +19,7 @@ from engine.command_line.region import refuse_window
 from engine.command_line.tally import Tally
 from engine.engine import Engine
 from engine.errors import ContextTooLong, EngineError, InvalidRequest
-from engine.protocols import Protocol, Variant
+from engine.protocols import Protocol, Variant, fitted
 from engine.request import Outcome, Request
 
 _HEAVY = 16 << 10  # characters of a line that count as one more record
@@ -73,7 +73,8 @@ def run(options: argparse.Namespace) -> int:
 
 
 def refuse_long(engine: Engine, protocol: Protocol) -> None:
-    """ContextTooLong, or InvalidRequest for a scan, where no window of the protocol fits into the model."""
+    """ContextTooLong, or InvalidRequest, where no window of the protocol fits the model and its tokens."""
+    protocol = fitted(protocol, engine.tokenizer)
     if protocol.kind == "region-scan":
         refuse_window(engine, protocol.window)
     else:
