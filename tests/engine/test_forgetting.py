@@ -11,6 +11,7 @@ from engine.batch import Batch, RowOutput
 from engine.blocks import BlockPool
 from engine.config import EngineConfig
 from engine.errors import InvalidRequest
+from engine.limits import Limits
 from engine.prefix import PrefixCache
 from engine.request import REFERENCE, Branch, Generate, NextToken, Outcome, Priority, Request, Score, Sharing
 from engine.scheduler import Scheduler
@@ -166,27 +167,29 @@ class Descent:
         for source, target in batch.copies:
             self.blocks[target] = self.blocks[source]
         for row in batch.rows:
-            first, end = row.start // CONFIG.block_size, -(-row.commit // CONFIG.block_size)
-            steps = frozenset({now}).union(*(self.blocks[block] for block in row.blocks[: -(-row.start // CONFIG.block_size)]))
+            begun, first, end = (place - row.first for place in (-(-row.start // 8), row.start // 8, -(-row.commit // 8)))
+            steps = frozenset({now}).union(*(self.blocks[block] for block in row.blocks[:begun]))
             for block in row.blocks[first:end]:
                 self.blocks[block] = steps
             self.requests[row.handle] = self.requests.get(row.handle, frozenset()) | steps
         return echo(batch)
 
 
-@pytest.mark.parametrize("seed", range(40))
-def test_nobody_who_comes_later_is_given_anything_that_was_forgotten(seed: int) -> None:
+@pytest.mark.parametrize("window", [None, 12])
+@pytest.mark.parametrize("seed", range(25))
+def test_nobody_who_comes_later_is_given_anything_that_was_forgotten(seed: int, window: int | None) -> None:
     """Random lives, with trunks, branches and giving way; what is asked for after a quarantine descends from no step in it."""
     generator, clock = random.Random(seed), Clock()
-    policy, model = scheduler(dataclasses.replace(CONFIG, slots=3, blocks=30), clock=clock), Descent(30)
+    config, model = dataclasses.replace(CONFIG, slots=3, blocks=30), Descent(30)
+    policy = scheduler(config, Limits(11, 512, window=window), clock)
     forgotten: list[tuple[int, float, float]] = []  # and the first handle that came after it
     computed_by: dict[int, int] = {}
     taken = 0
     for handle in range(120):
-        window, at = generator.choice((WINDOW, OTHER, WINDOW[:40] + OTHER)), generator.randint(1, 60)
-        plain = (Score(window, REFERENCE), NextToken(window, sharing=REFERENCE))
+        tokens, at = generator.choice((WINDOW, OTHER, WINDOW[:40] + OTHER)), generator.randint(1, 60)
+        plain = (Score(tokens, REFERENCE), NextToken(tokens, sharing=REFERENCE))
         request = generator.choice(
-            (*plain, Score(window, REFERENCE, Branch(at, (1,) * 9)), Generate(window[:at], 5, sharing=REFERENCE))
+            (*plain, Score(tokens, REFERENCE, Branch(at, (1,) * 9)), Generate(tokens[:at], 5, sharing=REFERENCE))
         )
         policy.add(handle, request, Priority(generator.choice((0, 3, 3, 3))), clock.now)
         trunk = policy.trunks.of(policy._by_handle[handle])
