@@ -1,6 +1,4 @@
-"""The proof at start: this process gives one request the same bits alone and in company, from a shared trunk and without, after
-giving way and from what an earlier one left.
-"""
+"""The proof at start: one request has the same bits alone, in company, from a trunk, after giving way and from the cache."""
 
 from __future__ import annotations
 
