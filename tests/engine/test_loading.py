@@ -117,6 +117,11 @@ def test_an_engine_proves_itself_and_says_so_on_every_outcome(checkpoint: Path) 
     assert {(outcome.fingerprint, outcome.batch_invariant) for outcome in outcomes} == {(engine.fingerprint, True)}
 
 
+@pytest.mark.parametrize("shape", [Shape(head_norms=True), Shape(window=40)], ids=["Qwen3", "Mistral"])
+def test_an_engine_of_another_family_proves_itself(tmp_path: Path, shape: Shape) -> None:
+    assert load(write_checkpoint(tmp_path, shape), config=EngineConfig(blocks=96)).batch_invariant
+
+
 def test_without_its_self_test_no_engine_claims_batch_invariance(checkpoint: Path) -> None:
     assert not load(checkpoint, config=SMALL).batch_invariant
 
