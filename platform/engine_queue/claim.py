@@ -86,6 +86,7 @@ def load(claimed: Claimed) -> Work:
         protocol=run.protocol,
         reference_path=str(files.fasta(reference)) if reference else "",
         reference_digest=run.reference_digest,
+        contig_digests=files.contig_digests(reference) if reference else {},
         items=[WorkItem(*row) for row in rows.values_list("id", "ordinal", "contig", "position", "ref", "alt", "sequence")],
     )
 

@@ -192,7 +192,7 @@ class Host:
 
     def _variants(self, work: Work, loaded: engine.Engine) -> Callable[[WorkItem], Plan]:
         protocol = engine.Protocol(**cast(dict[str, Any], work.protocol))
-        reference = sequences.opened(work.reference_path, work.reference_digest)
+        reference = sequences.opened(work.reference_path, work.reference_digest, work.contig_digests)
 
         def plan(item: WorkItem) -> Plan:
             length = reference.lengths.get(item.contig, 0)

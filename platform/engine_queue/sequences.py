@@ -1,6 +1,11 @@
-"""Reference sequence for windows: read through an index, proven once per process to be what the run was pinned to."""
+"""Reference sequence for windows: read through an index, proven once per process to be what the run was pinned to.
+
+Where the registry knows a digest for every contig, a contig is proven when it is first read: the first variant on one chromosome
+does not wait for a whole genome to be digested. Those digests stand in a row that the database keeps as it is.
+"""
 
 import hashlib
+from collections.abc import Mapping
 from functools import lru_cache
 
 import pysam
@@ -20,26 +25,59 @@ class Sequences:
         except (OSError, ValueError) as error:
             raise ReferenceUnusable(f"the reference cannot be read: {error}", code=str(Reason.REFERENCE_UNREADABLE)) from error
         self.lengths: dict[str, int] = dict(zip(self._file.references, self._file.lengths, strict=True))
+        self._unproven: dict[str, str] = {}  # contig → SHA-256 of its bases
+        self._proven = False
+
+    def require(self, digest: str, contigs: Mapping[str, str]) -> None:
+        """Raise `ReferenceUnusable` unless these are the sequences with this digest; of a contig with its own, when it is read."""
+        if self._proven:
+            return
+        if contigs:
+            if contigs.keys() != self.lengths.keys():
+                raise _changed()
+            self._unproven = dict(contigs)
+        elif self.digest() != digest:
+            raise _changed()
+        self._proven = True
 
     def fetch(self, contig: str, start: int, end: int) -> str:
-        """Upper-case bases of [start, end), 0-based."""
+        """Upper-case bases of [start, end), 0-based. Raises `ReferenceUnusable` where the contig is not what it was."""
+        if contig in self._unproven:
+            sha = hashlib.sha256()
+            self._feed(contig, sha)
+            if sha.hexdigest() != self._unproven[contig]:
+                raise _changed()
+            del self._unproven[contig]
         return self._file.fetch(contig, start, end).upper()
 
     def digest(self) -> str:
         """SHA-256 over “>name\\nBASES\\n” of each contig: the same for any wrapping, letter case or compression."""
         sha = hashlib.sha256()
-        for name, length in self.lengths.items():
+        for name in self.lengths:
             sha.update(f">{name}\n".encode())
-            for start in range(0, length, BLOCK):
-                sha.update(self.fetch(name, start, min(start + BLOCK, length)).encode())
+            self._feed(name, sha)
             sha.update(b"\n")
         return sha.hexdigest()
 
+    def _feed(self, contig: str, sha: "hashlib._Hash") -> None:
+        length = self.lengths[contig]
+        for start in range(0, length, BLOCK):
+            sha.update(self._file.fetch(contig, start, min(start + BLOCK, length)).upper().encode())
+
+
+def opened(path: str, digest: str, contigs: Mapping[str, str]) -> Sequences:
+    """The sequences at `path`. Raises `ReferenceUnusable` where they cannot be read or are not those with this digest."""
+    sequences = _opened(path, digest)
+    sequences.require(digest, contigs)
+    return sequences
+
 
 @lru_cache(maxsize=8)
-def opened(path: str, digest: str) -> Sequences:
-    """The sequences at `path`. Raises `ReferenceUnusable` where they cannot be read or are not those with this digest."""
-    sequences = Sequences(path)
-    if sequences.digest() != digest:
-        raise ReferenceUnusable(Reason.REFERENCE_CHANGED.words, code=str(Reason.REFERENCE_CHANGED))
-    return sequences
+def _opened(path: str, digest: str) -> Sequences:
+    """One for each file and digest: what was proven stays proven, for this process."""
+    del digest  # part of the key: a file that was proven to be one reference is not taken for another
+    return Sequences(path)
+
+
+def _changed() -> ReferenceUnusable:
+    return ReferenceUnusable(Reason.REFERENCE_CHANGED.words, code=str(Reason.REFERENCE_CHANGED))

@@ -1,6 +1,6 @@
 """The nouns of an engine worker: a ticket, a claimed job, the score of an item, the outcome of an attempt."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 from uuid import UUID
@@ -65,6 +65,7 @@ class Work:
     reference_path: str
     reference_digest: str
     items: Sequence[WorkItem]
+    contig_digests: Mapping[str, str] = field(default_factory=dict)  # SHA-256 of each contig, where the registry knows them
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,12 @@ def fasta(reference: Reference) -> Path:
     return located(reference.path)
 
 
+def contig_digests(reference: Reference) -> dict[str, str]:
+    """SHA-256 of each contig; empty where one has none, as in rows of before they were kept."""
+    found = {contig["name"]: contig.get("sha256", "") for contig in reference.contigs}
+    return found if all(found.values()) else {}
+
+
 def transcripts(annotation: Annotation) -> Path:
     """The transcripts of an annotation, bgzip with an index."""
     return located(annotation.path)

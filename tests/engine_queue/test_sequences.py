@@ -1,0 +1,49 @@
+"""Reference sequence is what the run was pinned to: contig by contig where their digests are known, else as a whole."""
+
+import hashlib
+from pathlib import Path
+
+import pytest
+
+from engine_queue import sequences
+from engine_queue.errors import ReferenceUnusable
+from engine_queue.sequences import Sequences
+
+ONE, TWO = "ACGTACGTTT" * 10, "GGGCCCAAAT" * 10
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    file = tmp_path / "reference.fa"
+    file.write_text(f">one\n{ONE}\n>two\n{TWO.lower()}\n")
+    return str(file)
+
+
+def digests(**bases: str) -> dict[str, str]:
+    return {name: hashlib.sha256(text.encode()).hexdigest() for name, text in bases.items()}
+
+
+def test_a_contig_is_proven_when_it_is_first_read_and_no_other(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Sequences, "digest", lambda self: pytest.fail("the whole was digested"))
+    opened = sequences.opened(path, "d", digests(one=ONE, two="A"))
+    assert opened.fetch("one", 0, 5) == ONE[:5]
+    for _ in range(2):
+        with pytest.raises(ReferenceUnusable, match="no longer holds") as refused:
+            opened.fetch("two", 0, 5)
+    assert refused.value.code == "reference.changed"
+
+
+def test_lower_case_is_the_same_sequence(path: str) -> None:
+    assert sequences.opened(path, "d", digests(one=ONE, two=TWO)).fetch("two", 0, 3) == "GGG"
+
+
+def test_other_contigs_are_refused_at_once(path: str) -> None:
+    with pytest.raises(ReferenceUnusable):
+        sequences.opened(path, "d", digests(one=ONE))
+
+
+def test_without_digests_of_contigs_the_whole_is_proven_once(path: str) -> None:
+    with pytest.raises(ReferenceUnusable):
+        sequences.opened(path, "other", {})
+    whole = Sequences(path).digest()
+    assert sequences.opened(path, whole, {}) is sequences.opened(path, whole, {})
