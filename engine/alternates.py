@@ -11,9 +11,9 @@ import bisect
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from engine.errors import UnsupportedAllele
-from engine.protocols import AMBIGUOUS, BASES, EQUAL, PADDED, TRIMMED, UNKNOWN, UNSCORED, Strand
-from engine.request import Branch, Score, Sharing
+from engine.errors import UnsupportedAllele, UnsupportedTokenizer
+from engine.protocols import AMBIGUOUS, BASES, EQUAL, PADDED, TRIMMED, UNKNOWN, UNSCORED, Kind, Strand
+from engine.request import Branch, Choice, Score, Sharing
 from engine.tokenizers.interface import Encoded, Tokenizer
 
 _COMPLEMENT = str.maketrans("ACGTRYSWKMBDHVN", "TGCAYRSWMKVHDBN")
@@ -54,6 +54,24 @@ def directions(strand: Strand) -> tuple[bool, ...]:
 def is_ambiguous(bases: str) -> bool:
     """Whether upper-case `bases` hold anything but A, C, G and T."""
     return not _BASES.issuperset(bases)
+
+
+def even_width(tokenizer: Tokenizer, protocol: Kind) -> int:
+    """Bases a token, for a protocol that needs to know. UnsupportedTokenizer where tokens differ."""
+    if tokenizer.width is None:
+        raise UnsupportedTokenizer(
+            f"{protocol} needs tokens of one width: this model's are merged pairs of bases (BPE), which need not end where an "
+            "allele begins, so its probability is no sum over them; score variants centred"
+        )
+    return tokenizer.width
+
+
+def beginning_with(bases: str, tokenizer: Tokenizer) -> Choice:
+    """Every token that begins with these bases. UnsupportedAllele where there is none."""
+    found = tokenizer.beginning_with(bases)
+    if not found:
+        raise UnsupportedAllele(f"no token of this model begins with {bases}")
+    return found if len(found) > 1 else found[0]
 
 
 def losses(encoded: Encoded) -> set[str]:

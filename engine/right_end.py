@@ -19,9 +19,9 @@ from dataclasses import dataclass
 
 from engine import alternates
 from engine.centred import alleles
-from engine.errors import UnequalAlleles, UnsupportedAllele, UnsupportedTokenizer
+from engine.errors import UnequalAlleles, UnsupportedAllele
 from engine.protocols import AMBIGUOUS, CUT_LEFT, CUT_RIGHT, TRIMMED, Fetch, Protocol, ScoredAs, Variant, VariantPlan
-from engine.request import Choice, NextToken, Score, Sharing
+from engine.request import NextToken, Score, Sharing
 from engine.tokenizers.interface import Tokenizer
 
 
@@ -40,7 +40,7 @@ def plan(protocol: Protocol, variant: Variant, fetch: Fetch, tokenizer: Tokenize
     Raises what `alleles` raises, UnequalAlleles, UnsupportedTokenizer, and UnsupportedAllele for alleles that do not differ, hold
     N, are longer than a token of several bases, or have nothing before them.
     """
-    width = _width(tokenizer)
+    width = alternates.even_width(tokenizer, protocol.kind)
     at, ref, alt = changed(variant.position - 1, *alleles(protocol, variant, fetch))
     if 1 < width < len(ref):
         raise UnsupportedAllele(f"the change spans {len(ref)} bases, more than the {width} of a token; score this one centred")
@@ -86,23 +86,6 @@ def changed(at: int, ref: str, alt: str) -> tuple[int, str, str]:
     return at + first, ref[first:last], alt[first:last]
 
 
-def choices(bases: str, tokenizer: Tokenizer) -> Choice:
-    """Every token that begins with these bases, read in this direction. UnsupportedAllele where there is none."""
-    found = tokenizer.beginning_with(bases)
-    if not found:
-        raise UnsupportedAllele(f"no token of this model begins with {bases}")
-    return found if len(found) > 1 else found[0]
-
-
-def _width(tokenizer: Tokenizer) -> int:
-    if tokenizer.width is None:
-        raise UnsupportedTokenizer(
-            "this model's tokens are merged pairs of bases (BPE) of unequal width, and need not end where an allele begins: its "
-            "probability is no sum over them; score variants centred"
-        )
-    return tokenizer.width
-
-
 def _scored_as(width: int, length: int) -> ScoredAs:
     if width > 1:
         return "marginalised"
@@ -125,7 +108,7 @@ def _before(protocol: Protocol, variant: Variant, allele: tuple[int, int], rever
 
 def _requests(context: tuple[int, ...], both: list[str], tokenizer: Tokenizer, sharing: Sharing) -> list[Score | NextToken]:
     if len(both[0]) == 1 or tokenizer.width != 1:
-        return [NextToken(context, tuple(choices(allele, tokenizer) for allele in both), sharing)]
+        return [NextToken(context, tuple(alternates.beginning_with(allele, tokenizer) for allele in both), sharing)]
     ref, alt = ((*context, *tokenizer.encode(allele).ids) for allele in both)
     trunk = Score(ref, sharing)
     return [trunk, alternates.branch([trunk], alt)]

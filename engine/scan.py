@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from engine import alternates
-from engine.errors import InvalidRequest, UnsupportedTokenizer
+from engine.errors import InvalidRequest
 from engine.protocols import (
     AMBIGUOUS,
     BASES,
@@ -73,13 +73,13 @@ def plan_region(
         raise InvalidRequest(f"a region is scored with region-scan, not {protocol.kind}")
     if not 0 <= start < end <= contig_length:
         raise InvalidRequest(f"region {start + 1}-{end} is empty or lies outside the contig of {contig_length} bases")
-    width, used = _width(tokenizer), fitted(protocol, tokenizer)
+    width, used = alternates.even_width(tokenizer, protocol.kind), fitted(protocol, tokenizer)
     strands = alternates.directions(protocol.strand)
     planned = [
         one
         for reverse in strands
         for cell in _cells(used.window, start, end)
-        for one in _passes(_stretch(used.window, contig_length, cell, reverse, fetch), tokenizer, sharing)
+        for one in _passes(_stretch(used.window, contig_length, cell, reverse, fetch), width, tokenizer, sharing)
     ]
     return RegionPlan(
         tuple(request for request, _ in planned),
@@ -91,15 +91,6 @@ def plan_region(
         len(strands),
         () if used is protocol else (ROUNDED,),
     )
-
-
-def _width(tokenizer: Tokenizer) -> int:
-    if tokenizer.width is None:
-        raise UnsupportedTokenizer(
-            "this model's tokens are merged pairs of bases (BPE) of unequal width, so a base has no place at the beginning of one: "
-            "region-scan needs tokens of one width"
-        )
-    return tokenizer.width
 
 
 def _cells(window: int, start: int, end: int) -> Iterator[tuple[int, int]]:
@@ -118,10 +109,9 @@ def _stretch(window: int, contig_length: int, sites: tuple[int, int], reverse: b
     return _Stretch(sites[0], sites[1] - sites[0], reverse, bases)
 
 
-def _passes(stretch: _Stretch, tokenizer: Tokenizer, sharing: Sharing) -> Iterator[tuple[Score, Pass]]:
+def _passes(stretch: _Stretch, width: int, tokenizer: Tokenizer, sharing: Sharing) -> Iterator[tuple[Score, Pass]]:
     """A pass for each phase that has sites; what stands before the first of them is whole tokens."""
-    width = _width(tokenizer)
-    asked = _asked(stretch.reverse, tokenizer)
+    asked = tuple(alternates.beginning_with(base, tokenizer) for base in (BASES[::-1] if stretch.reverse else BASES))
     for shift in range(width):
         first = stretch.before + (shift - stretch.before) % width
         if not tokenizer.before and first < width:
@@ -130,14 +120,6 @@ def _passes(stretch: _Stretch, tokenizer: Tokenizer, sharing: Sharing) -> Iterat
         if places:
             read = stretch.read[shift : places[-1]]
             yield _pass(stretch, places, read, asked, tokenizer, sharing)
-
-
-def _asked(reverse: bool, tokenizer: Tokenizer) -> tuple[Choice, ...]:
-    """The tokens that begin with A, C, G and T, or with what complements them."""
-    found = [tokenizer.beginning_with(base) for base in (BASES[::-1] if reverse else BASES)]
-    if not all(found):
-        raise InvalidRequest("the tokenizer has no ids of their own for A, C, G and T")
-    return tuple(ids if len(ids) > 1 else ids[0] for ids in found)
 
 
 def _pass(

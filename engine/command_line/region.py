@@ -77,7 +77,8 @@ def score(engine: Engine, task: Task, options: argparse.Namespace) -> Iterator[d
 
 def refuse_window(engine: Engine, window: int) -> None:
     """InvalidRequest for a window whose contexts would be longer than the model's."""
-    if 2 * window > engine.context:
+    bases = engine.context * (engine.tokenizer.width or 1)
+    if 2 * window > bases:
         raise InvalidRequest(
-            f"the window must be at most {engine.context // 2}, half of the model's context, not {window}: a scan reads up to two"
+            f"the window must be at most {bases // 2}, half of the model's context in bases, not {window}: a scan reads up to two"
         )
