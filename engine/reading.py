@@ -154,7 +154,7 @@ def _within(lines: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.bool_]:
 
 def _draws(logits: npt.NDArray[np.float32], sound: npt.NDArray[np.bool_], rows: Sequence[Row]) -> npt.NDArray[np.int64]:
     """The token that each row draws from its line of `logits [n, V]`; any where the line is not sound."""
-    drawn = logits.argmax(-1)  # the greedy ones: the first of equals
+    drawn: npt.NDArray[np.int64] = logits.argmax(-1)  # the greedy ones: the first of equals
     for line, row in enumerate(rows):
         if row.draw is not None and row.draw.temperature != 0.0 and sound[line]:
             drawn[line] = sampling.draw(logits[line], row.draw, row.commit)
