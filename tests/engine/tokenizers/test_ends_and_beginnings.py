@@ -84,6 +84,7 @@ def test_what_a_tokenizer_puts_behind_a_sequence_is_its_end(
     [
         (template("<s>", "</s>"), {}, (1,)),
         (template("<s>", "</s>"), {"bos_token": "<s>", "add_bos_token": False}, (1,)),
+        (template("<|end|>", "</s>"), {"bos_token": "<s>", "add_bos_token": True}, (3,)),
         (template("", "</s>"), {"bos_token": "<s>"}, ()),
         (template("", "</s>"), {"bos_token": "<s>", "add_bos_token": True}, (1,)),
         (None, {"bos_token": "<s>", "add_bos_token": True}, (1,)),
@@ -92,7 +93,18 @@ def test_what_a_tokenizer_puts_behind_a_sequence_is_its_end(
         ({"type": "BertProcessing", "cls": ["<s>", 1], "sep": ["</s>", 2]}, {}, (1,)),
         ({"type": "Sequence", "processors": [{"type": "ByteLevel"}, template("<s>", "</s>")]}, {}, (1,)),
     ],
-    ids=["template", "template over false", "named only", "said", "said alone", "no truth value", "no name", "Bert", "in a list"],
+    ids=[
+        "template",
+        "template over false",
+        "template over another",
+        "named only",
+        "said",
+        "said alone",
+        "no truth value",
+        "no name",
+        "Bert",
+        "in a list",
+    ],
 )
 def test_what_the_files_say_stands_before_a_sequence(
     tmp_path: Path, post_processor: object, said: dict[str, object], before: tuple[int, ...]

@@ -47,6 +47,17 @@ def test_what_is_no_object_of_json_is_refused(tmp_path: Path, name: str, text: s
     assert refused(tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("valid", "changed", "words"),
+    [('"A": 2', '"A": 2, "A": 7', "the key 'A' stands twice"), ('"model"', '"version": NaN, "model"', "NaN is no number")],
+    ids=["a key twice", "NaN"],
+)
+def test_what_another_reader_would_read_otherwise_is_refused(tmp_path: Path, valid: str, changed: str, words: str) -> None:
+    text = json.dumps({"model": MODEL})
+    assert valid in text
+    assert words in refused(layouts.write(tmp_path, tokenizer=text.replace(valid, changed)))
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_no_text_is_refused(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(b"\xff\xfe\x00A")
