@@ -1,9 +1,10 @@
 """The folders of published DNA models, shrunken: the same keys in config.json, the same names of tensors, the same way of storing.
 
 Facts are from EVIDENCE section 3, the model card of Carbon-3B (30 layers, hidden 3072, 32 heads of 96 on 4 KV heads; a context of
-65,536 by YaRN with factor 4 of 32,768), a report on GENERator 1.2b (hidden 2048, 26 layers, vocabulary 4128), the training code of
-METAGENE-1 and of MarinDNA (Qwen3 with the rotary kind of Llama 3), and a report on GenomeOcean (bf16, vocabulary 4096). Sizes that
-shrink are those of layers, width and context; the base configuration of each family fills in what they leave open.
+65,536 by YaRN with factor 4 of 32,768), and reports of others on GENERator 1.2b (hidden 2048, 26 layers, vocabulary 4128) and
+GenomeOcean (bf16, vocabulary 4096). The published config.json files themselves were not at hand: the rotary kind of MarinDNA (that
+of Llama 3) is inferred from what its makers use elsewhere. Sizes that shrink are those of layers, width and context; the base
+configuration of each family fills in what they leave open.
 """
 
 from __future__ import annotations
