@@ -59,7 +59,9 @@ def ecoli(data: Path) -> None:
     folder = HERE / "ecoli"
     write_fasta(folder / "ecoli536_lexA.fa", ECOLI_CONTIG, sequence)
     genes = [find_protein(sequence, name, protein) for name, protein in ECOLI.items()]
-    write_genes(folder / "ecoli536_lexA.genes.tsv", ECOLI_CONTIG, genes + unnamed_frames(sequence, genes))
+    frames_too = genes + unnamed_frames(sequence, genes)
+    write_genes(folder / "ecoli536_lexA.genes.tsv", ECOLI_CONTIG, frames_too)
+    write_annotation(folder / "ecoli536_lexA.gff3", ECOLI_CONTIG, frames_too, code=11)
     lexa = next(gene for gene in genes if gene.name == "lexA")
     every = list(single_changes(sequence, lexa))
     for name, count in (("lexA_every_snv", len(every)), ("lexA_200", 200), ("lexA_96", 96)):
@@ -76,6 +78,7 @@ def rcrs(data: Path) -> None:
     for gene in genes:
         require_frame(sequence, gene)
     write_genes(folder / "rcrs.genes.tsv", "MT", genes + [Gene(*row) for row in RIBOSOMAL_GENES])
+    write_annotation(folder / "rcrs.gff3", "MT", genes, code=2)
     (folder / "hmtnote_multisample.vcf").write_bytes((data / "mtdna" / "hmtnote_multisample.vcf").read_bytes())
 
 
@@ -209,6 +212,16 @@ def write_fasta(path: Path, contig: str, sequence: str) -> None:
     wrapped = [sequence[index : index + WRAP] for index in range(0, len(sequence), WRAP)]
     path.write_text(f">{contig}\n" + "\n".join(wrapped) + "\n")
     Path(f"{path}.fai").write_text(f"{contig}\t{len(sequence)}\t{len(contig) + 2}\t{WRAP}\t{WRAP + 1}\n")
+
+
+def write_annotation(path: Path, contig: str, genes: list[Gene], *, code: int) -> None:
+    """GFF3 with a gene and one coding sequence each, and their NCBI translation table."""
+    lines = ["##gff-version 3"]
+    for gene in sorted(genes, key=lambda gene: gene.start):
+        place = f"{gene.start}\t{gene.end}\t.\t{gene.strand}"
+        lines.append(f"{contig}\tdemo\tgene\t{place}\t.\tID=gene-{gene.name};Name={gene.name}")
+        lines.append(f"{contig}\tdemo\tCDS\t{place}\t0\tID=cds-{gene.name};Parent=gene-{gene.name};transl_table={code}")
+    path.write_text("\n".join(lines) + "\n")
 
 
 def write_genes(path: Path, contig: str, genes: list[Gene]) -> None:

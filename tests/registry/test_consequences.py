@@ -149,3 +149,12 @@ def test_the_tool_has_a_name_and_a_version() -> None:
 def test_the_database_keeps_an_annotation_as_it_is(annotation: Annotation) -> None:
     with pytest.raises(IntegrityError, match="is pinned"), transaction.atomic():
         Annotation.objects.filter(pk=annotation.pk).update(codes={})
+
+
+def test_files_that_begin_further_left_than_the_one_before_are_worked_out_all_the_same(annotation: Annotation) -> None:
+    right, left = (S3 + 4, "T", "C"), (F1 + 5, "T", "C")
+    assert [said(annotation, change)[0].partition(" ")[0] for change in (right, left, right)] == [
+        "missense",
+        "synonymous",
+        "missense",
+    ]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import tempfile
+import threading
 from collections import OrderedDict
 from collections.abc import Iterator
 from dataclasses import replace
@@ -18,7 +19,6 @@ from typing import NamedTuple
 import pysam.bcftools
 from pysam.utils import SamtoolsError
 
-from foundation.bcftools import ONE_AT_A_TIME
 from foundation.reasons import Reason
 from orders.intake.errors import FileRefused
 from orders.intake.reference import ReferenceView
@@ -26,6 +26,7 @@ from orders.intake.verdicts import Limits, Outcome, Verdict
 
 FLANK, WIDER = 200, 16
 _NOT_A_BASE = re.compile("[^ACGT]")
+_ONE_AT_A_TIME = threading.Lock()  # bcftools inside pysam keeps its state in globals
 
 
 class Allele(NamedTuple):
@@ -145,7 +146,7 @@ def _bcftools_norm(fasta: str, vcf: str) -> list[str]:
         pieces.write_text(fasta)
         submitted.write_text(vcf)
         try:
-            with ONE_AT_A_TIME:
+            with _ONE_AT_A_TIME:
                 pysam.bcftools.norm("-f", str(pieces), "-c", "e", "-o", str(result), str(submitted), catch_stdout=False)
         except SamtoolsError:
             return []  # said per allele: vcf.not-normalised

@@ -1,19 +1,19 @@
 """What a change does to the transcripts it meets, by bcftools csq: each change alone, one line for the gravest consequence.
 
-The tool is handed only the genes around the changes, so that a whole genome's annotation costs no memory.
+The tool is handed only the genes around the changes, so that a whole genome's annotation costs no memory. Each run has a process of
+its own: within one, the tool remembers the last position of the file before, and refuses a second file that begins further left.
 """
 
+import subprocess
+import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pysam
-import pysam.bcftools
-from pysam.utils import SamtoolsError
 from pysam.version import __bcftools_version__
 
-from foundation.bcftools import ONE_AT_A_TIME
 from registry.annotations import canonical
 from registry.annotations.transcripts import Span
 
@@ -23,6 +23,7 @@ UNKNOWN = "not worked out"
 INTERGENIC = "intergenic"
 UNNAMED = "no consequence named"  # within a gene that the tool says nothing of, such as one of an unusual kind
 AROUND = 10  # bases beside a change in which a gene may begin
+_CSQ = "import sys, pysam.bcftools; pysam.bcftools.csq(*sys.argv[1:], catch_stdout=False)"
 SHOWN = "4"  # amino acids of a longer stretch
 # From the gravest on, as the tool names them.
 _GRAVITY = (
@@ -94,7 +95,7 @@ class Consequences:
             return []
         try:
             return _csq(changes, lines, self._fasta, code)
-        except SamtoolsError:
+        except subprocess.CalledProcessError:
             if len(changes) == 1:
                 return [UNKNOWN]
         half = len(changes) // 2
@@ -110,8 +111,7 @@ def _csq(changes: Sequence[Change], lines: Sequence[str], fasta: Path, code: int
         gff.write_text("##gff-version 3\n" + "\n".join(lines) + "\n")
         vcf.write_text("\n".join([*header, "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO", *rows]) + "\n")
         asked = ("-f", str(fasta), "-g", str(gff), "-l", "-B", SHOWN, "-C", str(code), "--verbosity", "0", "-o", str(out), str(vcf))
-        with ONE_AT_A_TIME:
-            pysam.bcftools.csq(*asked, catch_stdout=False)
+        subprocess.run([sys.executable, "-c", _CSQ, *asked], check=True, capture_output=True)  # noqa: S603 -- no shell
         said = [UNNAMED] * len(changes)
         for line in out.read_text().splitlines():
             if not line.startswith("#"):
