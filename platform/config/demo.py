@@ -22,8 +22,9 @@ from orders import checking, services, uploads
 from orders.intake import FastaReference
 from orders.models import Intake, Order
 from orders.requests import OrderRequest, PatientDetails, SpecimenDetails
+from registry import annotation_admission, files
 from registry import services as registry
-from registry.models import Deployment, Reference, TestVersion
+from registry.models import Annotation, Deployment, Reference, TestVersion
 
 SLA = {"stat": [1, 15], "asap": [30, 120], "urgent": [120, 480], "routine": [720, 1440]}
 CENTRED = {"kind": "centred", "window": 512, "strand": "forward"}
@@ -129,14 +130,16 @@ def _tests(laboratory: Organisation) -> dict[str, TestVersion]:
     ecoli = _reference("E. coli 536, 60 kb around lexA", "ecoli/ecoli536_lexA", "NC_008253.1, positions 4,450,001–4,510,000", [])
     rcrs = _reference("rCRS", "rcrs/rcrs", "Human mitochondrion, NC_012920.1", MITOCHONDRION)
     app = _reference("GRCh38 chr21, 100 kb of APP", "app/app", "chr21, positions 25,880,001–25,980,000", [])
+    lexa, mitochondrial = (_annotation(reference) for reference in (ecoli, rcrs))
     offers = [
-        ("isolate-panel", "Isolate panel, lexA region", ["vcf"], ecoli, ECOLI),
-        ("mitochondrial", "Mitochondrial genome", ["vcf"], rcrs, NOT_HUMAN),
-        ("app-region", "APP region", ["vcf"], app, NOT_HUMAN),
-        ("sequences", "Sequence likelihood (FASTA, FASTQ)", ["fasta", "fastq"], ecoli, ECOLI),
+        ("isolate-panel", "Isolate panel, lexA region", ["vcf"], ecoli, lexa, ECOLI),
+        ("mitochondrial", "Mitochondrial genome", ["vcf"], rcrs, mitochondrial, NOT_HUMAN),
+        ("app-region", "APP region", ["vcf"], app, None, NOT_HUMAN),
+        ("sequences", "Sequence likelihood (FASTA, FASTQ)", ["fasta", "fastq"], ecoli, None, ECOLI),
     ]
     return {
-        code: _offer(laboratory, deployment, code, name, kinds, reference, said) for code, name, kinds, reference, said in offers
+        code: _offer(laboratory, deployment, code, name, kinds, reference, annotation, said)
+        for code, name, kinds, reference, annotation, said in offers
     }
 
 
@@ -147,6 +150,7 @@ def _offer(
     name: str,
     accepts: list[str],
     reference: Reference,
+    annotation: Annotation | None,
     limitations: str,
 ) -> TestVersion:
     return registry.offer_test(
@@ -155,6 +159,7 @@ def _offer(
         name=name,
         accepts=accepts,
         reference=reference,
+        annotation=annotation,
         deployment=deployment,
         protocol=CENTRED,
         sla_minutes=SLA,
@@ -174,6 +179,13 @@ def _reference(name: str, stem: str, description: str, aliases: list[str]) -> Re
         contigs=contigs,
         annotation_path=f"demo/{stem}.genes.tsv",
     )
+
+
+def _annotation(reference: Reference) -> Annotation:
+    """The genes beside a reference's sequence, which the cut has proven to be open reading frames."""
+    source = files.fasta(reference).with_suffix(".gff3")
+    made, _ = annotation_admission.admit(source, name=f"{reference.name}, genes", reference=reference)
+    return made
 
 
 def _order(test: TestVersion, hospital: Organisation) -> Order:
