@@ -62,8 +62,8 @@ def _add_variants(score: argparse.ArgumentParser) -> None:
     score.add_argument(
         "--window",
         type=int,
-        help=f"bases; with --vcf {_WINDOW} where not given, {_SCANNED} for region-scan; without it "
-        "sequences longer than the model's context are refused",
+        help=f"with --vcf in bases, {_WINDOW} where not given, {_SCANNED} for region-scan; for sequences in tokens: without it "
+        "those longer than the model's context are refused",
     )
     variants = score.add_argument_group("with --vcf")
     variants.add_argument("--reference", type=Path, help=_FASTA)
@@ -76,7 +76,9 @@ def _add_variants(score: argparse.ArgumentParser) -> None:
 
 
 def _add_engine(command: argparse.ArgumentParser) -> None:
-    command.add_argument("--model", type=Path, required=True, help="folder with config.json, safetensors and vocab.json")
+    command.add_argument(
+        "--model", type=Path, required=True, help="folder with config.json, safetensors and the files of its tokenizer"
+    )
     command.add_argument("--json", action="store_true", help="one JSON array instead of tab-separated lines")
     command.add_argument("--threads", type=int, default=EngineConfig().threads, help=f"1 to {LARGEST_THREADS}")
     command.add_argument("--isa", choices=("auto", "avx2", "avx512"), default="auto")

@@ -11,6 +11,7 @@ from engine.command_line.options import refuse_without_vcf
 from engine.engine import Engine
 from engine.errors import InvalidRequest
 from engine.request import Embed, Generate, NextToken, Sampling
+from engine.tokenizers.prompts import Prompt, prompt
 from engine.windows import combine_sequence, plan_sequence
 
 Named = list[tuple[str, str]]
@@ -29,7 +30,7 @@ def read(options: argparse.Namespace) -> Named:
 
 
 def score(engine: Engine, named: Named, options: argparse.Namespace) -> Rows:
-    """Sum and mean of the log-probabilities of each sequence."""
+    """Sum and means, per base and per token, of the log-probabilities of each sequence, and the bases that were lost."""
     window = options.window
     plans = [plan_sequence(sequence, engine.tokenizer, context=engine.context, window=window) for _, sequence in named]
     found = running.results(engine, (request for plan in plans for request in plan.requests), options.progress)
@@ -38,8 +39,11 @@ def score(engine: Engine, named: Named, options: argparse.Namespace) -> Rows:
         yield {
             "name": name,
             "bases": one.bases,
+            "tokens": one.tokens,
             "log_likelihood": one.total,
             "mean": one.mean,
+            "mean_per_token": one.per_token,
+            "trimmed": one.trimmed,
             "unknown": len(one.unknown),
             "window": one.window,
             "flags": one.flags,
@@ -51,37 +55,45 @@ def generate(engine: Engine, named: Named, options: argparse.Namespace) -> Rows:
     """Each sequence continued."""
     tokenizer = engine.tokenizer
     sampling = Sampling(options.temperature, options.top_k, options.seed)
-    requests = [Generate(_after_bos(engine, sequence), options.tokens, sampling, tokenizer.eos) for _, sequence in named]
+    prompts = _prompts(engine, named)
+    requests = [Generate(one.tokens, options.tokens, sampling, tokenizer.eos) for one in prompts]
     found = running.results(engine, requests, options.progress)
-    for (name, _), request in zip(named, requests, strict=True):
+    for (name, _), one, request in zip(named, prompts, requests, strict=True):
         result = found[request]
-        yield {"name": name, "bases": tokenizer.decode(result.tokens), "reason": result.reason, **running.origin(engine)}
+        row = {"name": name, "bases": tokenizer.decode(result.tokens), "reason": result.reason}
+        yield row | _lost(one) | running.origin(engine)
 
 
 def following(engine: Engine, named: Named, options: argparse.Namespace) -> Rows:
     """A row for every token of the vocabulary; tokens that are no base have no symbol."""
-    requests = [NextToken(_after_bos(engine, sequence)) for _, sequence in named]
+    prompts = _prompts(engine, named)
+    requests = [NextToken(one.tokens) for one in prompts]
     found = running.results(engine, requests, options.progress)
-    for (name, _), request in zip(named, requests, strict=True):
+    for (name, _), one, request in zip(named, prompts, requests, strict=True):
         for token, value in enumerate(found[request].logprobs):
-            symbol = engine.tokenizer.decode((token,))
-            yield {"name": name, "token": token, "symbol": symbol, "log_probability": value, **running.origin(engine)}
+            row = {"name": name, "token": token, "symbol": engine.tokenizer.decode((token,)), "log_probability": value}
+            yield row | _lost(one) | running.origin(engine)
 
 
 def embed(engine: Engine, named: Named, options: argparse.Namespace) -> Rows:
-    """The pooled hidden state of each sequence, bos included."""
-    requests = [Embed(_after_bos(engine, sequence), options.pooling) for _, sequence in named]
+    """The pooled hidden state of each sequence, with what stands before it."""
+    prompts = _prompts(engine, named)
+    requests = [Embed(one.tokens, options.pooling) for one in prompts]
     found = running.results(engine, requests, options.progress)
-    for (name, _), request in zip(named, requests, strict=True):
+    for (name, _), one, request in zip(named, prompts, requests, strict=True):
         result = found[request]
-        yield {
-            "name": name,
-            "pooling": request.pooling,
-            "positions": result.positions,
-            "vector": result.vector,
-            **running.origin(engine),
-        }
+        row = {"name": name, "pooling": request.pooling, "positions": result.positions, "vector": result.vector}
+        yield row | _lost(one) | running.origin(engine)
 
 
-def _after_bos(engine: Engine, sequence: str) -> tuple[int, ...]:
-    return (*engine.tokenizer.before, *engine.tokenizer.encode(sequence).ids)
+def _prompts(engine: Engine, named: Named) -> list[Prompt]:
+    """The tokens to go on from; InvalidRequest for a sequence that fills none, where nothing else stands before it."""
+    found = [prompt(sequence, engine.tokenizer) for _, sequence in named]
+    for (name, sequence), one in zip(named, found, strict=True):
+        if not one.tokens:
+            raise InvalidRequest(f"the {len(sequence)} bases of {name} fill no token of this model")
+    return found
+
+
+def _lost(one: Prompt) -> dict[str, Any]:
+    return {"trimmed": one.trimmed, "unknown": len(one.unknown)}

@@ -44,10 +44,11 @@ def test_score_writes_a_table_with_the_fingerprint(checkpoint: Path, tmp_path: P
     (tmp_path / "in.fa").write_text(">one first\nACGT\nacg\n\n>two\nTTTX\n")
     assert main(["score", "--model", str(checkpoint), "--fasta", str(tmp_path / "in.fa")]) == 0
     header, *rows = [line.split("\t") for line in capsys.readouterr().out.splitlines()]
-    assert header == ["name", "bases", "log_likelihood", "mean", "unknown", "window", "flags", "batch_invariant", "fingerprint"]
-    assert [(row[0], row[1], *row[4:8]) for row in rows] == [
-        ("one", "7", "0", "", "", "True"),
-        ("two", "4", "1", "", "ambiguous_bases,unknown_tokens", "True"),
+    said = ["name", "bases", "tokens", "log_likelihood", "mean", "mean_per_token", "trimmed", "unknown", "window", "flags"]
+    assert header == [*said, "batch_invariant", "fingerprint"]
+    assert [(*row[:3], *row[6:11]) for row in rows] == [
+        ("one", "7", "7", "0", "0", "", "", "True"),
+        ("two", "4", "4", "0", "1", "", "ambiguous_bases,unknown_tokens", "True"),
     ]
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from engine.__main__ import main
 from tests.engine import published
 from tests.engine.tokenizers import layouts
 from tests.engine.vcf_cases import Command, snv, value, write_reference, write_vcf
@@ -60,3 +63,36 @@ def test_what_byte_pairs_cannot_answer_is_refused_and_kmers_answer(
         assert value(record, "DELTA")[0] == pytest.approx(value(record, "LL_ALT")[0] - value(record, "LL_REF")[0], abs=1e-4)
     else:
         assert value(record, "CODE") == ("unsupported_tokenizer",)
+
+
+@pytest.mark.parametrize("command", ["generate", "next", "embed"])
+def test_bases_that_fill_no_token_are_left_out_on_the_left_and_said(
+    folder: Path, kmers: bool, command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Two bases more than three words of six: what is asked after the last base is asked after the same last base."""
+    more, whole = (_rows(folder, capsys, command, bases) for bases in ("GTACGTACGTACGTACGTAC", "ACGTACGTACGTACGTAC"))
+    if kmers:
+        assert [row["trimmed"] for row in (more[0], whole[0])] == [2, 0]
+        kept = [[{name: value for name, value in row.items() if name != "trimmed"} for row in rows] for rows in (more, whole)]
+        assert kept[0] == kept[1]
+    else:
+        assert more[0]["trimmed"] == 0
+
+
+def test_bases_that_the_model_does_not_see_are_counted(folder: Path, kmers: bool, capsys: pytest.CaptureFixture[str]) -> None:
+    """A word of six with N in it is unknown as a whole; METAGENE-1 has a token for N."""
+    rows = _rows(folder, capsys, "embed", "ACGTACACGTNCACGTAC")
+    assert rows[0]["unknown"] == (6 if kmers else 0)
+
+
+def test_a_sequence_that_fills_no_token_has_only_what_stands_before_it(
+    folder: Path, kmers: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rows = _rows(folder, capsys, "embed", "ACG")
+    assert (rows[0]["positions"], rows[0]["trimmed"]) == (1, 3) if kmers else rows[0]["trimmed"] == 0
+
+
+def _rows(folder: Path, capsys: pytest.CaptureFixture[str], command: str, bases: str) -> list[dict[str, Any]]:
+    assert main([command, "--model", str(folder), "--sequence", bases, "--json"]) == 0
+    found: list[dict[str, Any]] = json.loads(capsys.readouterr().out)
+    return found
