@@ -127,10 +127,7 @@ def offer_test(
 
     Raises `RegistrationRefused` for an annotation of another reference.
     """
-    if annotation is not None and annotation.reference_id != reference.pk:
-        raise RegistrationRefused(
-            f"annotation {annotation} belongs to {annotation.reference}, not to {reference}", code="test.annotation"
-        )
+    _require_of(annotation, reference)
     wanted: dict[str, Any] = {
         "accepts": list(accepts),
         "reference": reference,
@@ -150,6 +147,12 @@ def offer_test(
         versions.update(offered=False)
         number = latest.number + 1 if latest else 1
         return TestVersion.objects.create(definition=definition, number=number, created_at=clock.now(), **wanted)
+
+
+def _require_of(annotation: Annotation | None, reference: Reference) -> None:
+    if annotation is not None and annotation.reference_id != reference.pk:
+        said = f"annotation {annotation} belongs to {annotation.reference}, not to {reference}"
+        raise RegistrationRefused(said, code="test.annotation")
 
 
 def _new_model(name: str, version: str, folder: str, found: ModelFolder) -> ModelVersion:

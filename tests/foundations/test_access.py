@@ -76,7 +76,7 @@ def test_an_order_is_seen_by_the_ordering_and_the_performing_side_and_nobody_els
 def test_every_clinical_table_belongs_to_an_organisation() -> None:
     """Rows without an organisation column are reached only through a parent that has one; each is named here."""
     through_parent = {"orders.intakerecord", "engine_queue.item"}
-    of_the_house = {"orders.accessioncounter", "engine_queue.worker", "engine_queue.sweep"}
+    of_the_house = {"orders.accessioncounter", "engine_queue.worker", "engine_queue.sweep", "engine_queue.errand"}
     for model in apps.get_models():
         if model._meta.app_label not in {"orders", "engine_queue", "reports", "audit", "storage", "outbox"}:
             continue
@@ -89,7 +89,9 @@ def test_every_clinical_table_belongs_to_an_organisation() -> None:
 
 
 # Modules that may reach clinical rows without `for_actor`, and why. Whoever adds one says which of the three it is.
-_QUEUE = "attention cancelling claim crew cutting deaths keeper moving settling supply sweeper management/commands/resume_job"
+_QUEUE = (
+    "attention cancelling claim crew cutting deaths keeper moving settling supply sweeper tickets management/commands/resume_job"
+)
 PROCESSES = [
     *(f"engine_queue/{name}" for name in _QUEUE.split()),
     "config/demo",

@@ -19,6 +19,7 @@ BROAD_EXCEPT_ALLOWED = {
     "engine/loop.py": "the engine's thread must not die unseen; a callback is the caller's code",
     "engine/runner.py": "what one row of a batch raises must not reach the others",
     "platform/engine_queue/crew.py": "whatever one ticket or one job met, the worker serves the next",
+    "platform/engine_queue/errands.py": "whatever one errand met, its person hears of it and the next one is run",
     "platform/engine_queue/finisher.py": "a result that cannot be written must not end the finisher's thread",
     "platform/engine_queue/keeper.py": "without its thread the leases would end and nobody would know why",
     "platform/engine_queue/pool.py": "the edge to celery: a lost acknowledgement costs one spare ticket",
