@@ -6,6 +6,7 @@ ids is read from a line at the price of one normaliser, alone or several togethe
 
 from __future__ import annotations
 
+import math
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -123,7 +124,7 @@ class Reader:
         """Log P of every entry, its id, drawn ones filled in, and whether the line and the value are finite."""
         at, ids = np.array(entries.at, dtype=np.int64), np.array(entries.ids, dtype=np.int64)
         values, finite = np.empty(len(at), dtype=np.float32), np.zeros(len(at), dtype=np.bool_)
-        needed, inverse = np.unique(at, return_inverse=True)
+        needed, inverse = _distinct(at)
         drawn = np.fromiter(entries.drawn, dtype=np.int64)
         piece = max(1, HEAD_ELEMENTS // self._model.config.vocabulary)
         for start in range(0, len(needed), piece):
@@ -131,11 +132,12 @@ class Reader:
             maximum, log_total = (part.numpy() for part in self._model.kernels.normalisers(logits))
             table, lines_here = logits.numpy(), inverse - start
             sound = np.isfinite(table).all(-1)
-            to_draw = drawn[_within(lines_here[drawn], len(table))]
+            whole = len(table) == len(needed)
+            to_draw = drawn if whole else drawn[_within(lines_here[drawn], len(table))]
             if len(to_draw):
                 asking = [rows[entries.drawn[entry]] for entry in to_draw.tolist()]
                 ids[to_draw] = _draws(table[lines_here[to_draw]], sound[lines_here[to_draw]], asking)
-            here = np.flatnonzero(_within(lines_here, len(table)))
+            here = slice(None) if whole else np.flatnonzero(_within(lines_here, len(table)))
             line, wanted = lines_here[here], ids[here]
             with np.errstate(invalid="ignore"):  # a line that is not finite is reported, not warned of
                 found = (table[line, np.maximum(wanted, 0)] - maximum[line]) - log_total[line]
@@ -146,6 +148,14 @@ class Reader:
             values[here] = found
             finite[here] = np.isfinite(found) & sound[line]
         return values, ids, finite
+
+
+def _distinct(at: npt.NDArray[np.int64]) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """The lines in `at`, ascending, each once, and for each entry which of them is its own."""
+    if (at[1:] > at[:-1]).all():  # most steps ask one thing of a line
+        return at, np.arange(len(at))
+    needed, inverse = np.unique(at, return_inverse=True)
+    return needed, inverse
 
 
 def _within(lines: npt.NDArray[np.int64], count: int) -> npt.NDArray[np.bool_]:
@@ -167,7 +177,7 @@ def _sound(
     """Of each row whether all that was read is finite, and the lines from which nothing is read: others may take up their keys
     and values.
     """
-    if finite.all() and bool(torch.isfinite(normed).all()):  # the rule, told at once
+    if finite.all() and math.isfinite(float(normed.sum())):  # the rule, told at once: what is not finite makes no finite sum
         return [True] * len(rows)
     found = []
     for place, (row, first) in enumerate(zip(rows, firsts, strict=False)):
