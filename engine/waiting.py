@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
-from itertools import islice
+from itertools import chain, islice
 
 from engine.request import Priority
 from engine.sequence import Sequence
@@ -16,13 +16,15 @@ Queue = OrderedDict[int, Sequence]
 
 
 class Waiting:
-    """Two queues a class: branches that have left their trunk, which hold blocks already, and everybody else."""
+    """Three queues a class: who stands aside, branches that have left their trunk, and everybody else. The first two hold blocks
+    already, and a branch can go on when those who stand aside cannot: they must not hide it from sight.
+    """
 
     def __init__(self) -> None:
-        self._queues: list[tuple[Queue, Queue]] = [(OrderedDict(), OrderedDict()) for _ in Priority]
+        self._queues: list[tuple[Queue, Queue, Queue]] = [(OrderedDict(), OrderedDict(), OrderedDict()) for _ in Priority]
 
     def __len__(self) -> int:
-        return sum(len(forked) + len(others) for forked, others in self._queues)
+        return sum(map(self.count, Priority))
 
     def __iter__(self) -> Iterator[Sequence]:
         for queues in self._queues:
@@ -31,8 +33,8 @@ class Waiting:
 
     def append(self, sequence: Sequence, *, first: bool = False) -> None:
         """Wait at the end of the class, or at its head for one that had run already."""
-        holds = sequence.computed > 0
-        queue = self._queues[sequence.priority][0 if holds else 1]
+        aside, forked, others = self._queues[sequence.priority]
+        queue = others if sequence.computed == 0 else forked if sequence.started_at is None else aside
         queue[sequence.handle] = sequence
         sequence.place = queue
         if first:
@@ -47,16 +49,16 @@ class Waiting:
         return next(iter(self), None)
 
     def holding(self, above: Priority) -> list[Sequence]:
-        """Branches of the classes below one, in order."""
-        return [sequence for forked, _ in self._queues[above + 1 :] for sequence in forked.values()]
+        """Of the classes below one, who stands aside and branches, in order."""
+        return [sequence for *held, _ in self._queues[above + 1 :] for queue in held for sequence in queue.values()]
 
     def choose(self, fits: Callable[[Sequence], bool]) -> Sequence | None:
-        """The next to start, or None. Nobody of a lower class passes one that waits, but for branches: they hold blocks, and give
+        """The next to start, or None. Nobody of a lower class passes one that waits, but for those who hold blocks: they give
         them back by running.
         """
         closed = False
-        for forked, others in self._queues:
-            for sequence in islice(forked.values(), SIGHT):
+        for aside, forked, others in self._queues:
+            for sequence in chain(islice(aside.values(), SIGHT), islice(forked.values(), SIGHT)):
                 if fits(sequence):
                     return sequence
             if closed:

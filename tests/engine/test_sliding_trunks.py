@@ -11,6 +11,7 @@ from engine.config import EngineConfig
 from engine.limits import Limits
 from engine.request import PRIVATE, REFERENCE, Branch, Generate, NextToken, Outcome, Priority, Request, Score
 from engine.scheduler import Scheduler
+from engine.waiting import SIGHT
 from tests.engine.driving import scheduler
 from tests.engine.remembering import VOCABULARY, Remembering, answer
 
@@ -82,6 +83,15 @@ def test_trunks_that_stand_aside_at_the_same_time_all_end(slots: int, length: in
         played.add(alternate(at, length), *(Score(other, REFERENCE, Branch(at, (3,) * length)) for other in others))
     played.add(*(Generate(WINDOW[:at], 9) for at in range(5, 100, 7)))
     assert all(outcome.state == "finished" for outcome in played.run().values())
+
+
+def test_trunks_that_stand_aside_hide_no_alternate_that_can_go_on() -> None:
+    """More of them than are looked at for one that fits: whoever waits behind them runs, and they go on after it."""
+    played = Played(dataclasses.replace(CONFIG, slots=32, token_budget=512, blocks=110))
+    others = [tuple((token + place * shift) % VOCABULARY for place, token in enumerate(WINDOW[:100])) for shift in range(14)]
+    played.add(*(Score(other, REFERENCE, Branch(at, (3,) * 60)) for other in others for at in range(10, 90, 6)))
+    assert len(played.run()) == len(played.requests)
+    assert played.policy.pauses > SIGHT
 
 
 def standing_aside() -> Played:
