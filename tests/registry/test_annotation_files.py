@@ -54,9 +54,11 @@ def test_what_lies_before_and_behind_the_coding_part_is_untranslated() -> None:
         ("", "holds no gene"),
         ("one\ttest\tgene\t1\t9\n", "line 1 is no line of GFF3"),
         ("one\ttest\tCDS\t9\t1\t.\t+\t0\tID=a\n", "line 1 is no line of GFF3"),
+        ("one\ttest\tCDS\t0\t9\t.\t+\t0\tID=a\n", "line 1 is no line of GFF3"),
+        (f"one\ttest\tCDS\t1\t{'9' * 5000}\t.\t+\t0\tID=a\n", "line 1 is no line of GFF3"),
         ('one\ttest\tCDS\t1\t9\t.\t+\t0\tgene_id "a"; transcript_id "b";\n', "the file is GTF"),
     ],
-    ids=["empty", "columns", "order", "gtf"],
+    ids=["empty", "columns", "order", "zero", "digits", "gtf"],
 )
 def test_what_is_no_gff_is_refused(text: str, said: str) -> None:
     with pytest.raises(RegistrationRefused, match=said):
@@ -72,6 +74,18 @@ def test_frames_that_slip_or_overlap_are_counted_and_not_used(attributes: str, r
     text = "".join(f"one\tt\tCDS\t{start}\t{end}\t.\t+\t0\t{attributes}\n" for start, end in ((1, 9), (9, 20)))
     read = of_gff(text)
     assert (read.transcripts, read.skipped) == ([], {reason: 1})
+
+
+@pytest.mark.parametrize("place", ["two\tt\tCDS\t21\t29\t.\t+", "one\tt\tCDS\t21\t29\t.\t-"], ids=["contigs", "strands"])
+def test_parts_on_several_contigs_or_strands_make_no_transcript(place: str) -> None:
+    read = of_gff(f"one\tt\tCDS\t1\t9\t.\t+\t0\tID=c\n{place}\t0\tID=c\n")
+    assert (read.transcripts, read.skipped) == ([], {"of parts on several contigs or strands": 1})
+
+
+@pytest.mark.parametrize(("old", "new"), [(f"{F1}..{F2}", f"0..{F2}"), (f"{F1}..{F2}", f"1..{'9' * 5000}")], ids=["zero", "digits"])
+def test_a_place_that_is_none_is_skipped_in_genbank(old: str, new: str) -> None:
+    read = of_genbank(genes.genbank().replace(f"CDS             {old}", f"CDS             {new}"))
+    assert read.skipped == {"at a place that is not on this record": 2}
 
 
 def test_a_real_viral_record() -> None:

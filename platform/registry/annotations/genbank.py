@@ -9,7 +9,8 @@ from registry.errors import RegistrationRefused
 
 _KEY = re.compile(r" {5}(\S+)\s+(\S.*)")
 _QUALIFIER = re.compile(r"/(\w+)(?:=(.*))?$", re.DOTALL)
-_RANGE = re.compile(r"<?(\d+)(?:\.\.>?(\d+))?")
+_RANGE = re.compile(r"<?([1-9][0-9]{0,11})(?:\.\.>?([1-9][0-9]{0,11}))?")
+_NUMBER = re.compile(r"[0-9]{1,12}")
 _RNA = ("mRNA", "tRNA", "rRNA", "ncRNA", "tmRNA", "misc_RNA")
 _EXCEPTIONS = ("ribosomal_slippage", "trans_splicing", "exception")
 
@@ -42,7 +43,7 @@ def read(lines: Iterable[str]) -> Read:
             words = line.split()
             name, length, table = (
                 words[1] if len(words) > 1 else "",
-                int(words[2]) if words[2:3] and words[2].isdecimal() else 0,
+                int(words[2]) if words[2:3] and _NUMBER.fullmatch(words[2]) else 0,
                 [],
             )
         elif line.startswith("VERSION"):
@@ -91,6 +92,9 @@ def _qualifiers(parts: list[str]) -> Iterator[tuple[str, str]]:
 
 def _record(contig: str, features: list[_Feature], found: Read) -> None:
     rnas = [(feature, place) for feature in features if feature.key in _RNA and (place := _place(feature.location))]
+    by_gene: dict[str, list[_Place]] = {}
+    for rna, place in rnas:
+        by_gene.setdefault(rna.gene, []).append(place)
     number = 0
     for feature in features:
         if feature.key != "CDS":
@@ -101,7 +105,7 @@ def _record(contig: str, features: list[_Feature], found: Read) -> None:
         if reason or place is None:
             found.skipped[reason] += 1
             continue
-        exons = next((rna.spans for other, rna in rnas if other.gene == feature.gene and _holds(rna, place)), place.spans)
+        exons = next((rna.spans for rna in by_gene.get(feature.gene, ()) if _holds(rna, place)), place.spans)
         found.transcripts.append(_transcript(contig, feature, place, exons, f"cds{number}"))
     for number, (feature, place) in enumerate(rnas, start=1):
         if feature.key != "mRNA" and in_order(place.spans):
@@ -122,7 +126,7 @@ def _transcript(contig: str, feature: _Feature, place: _Place, exons: tuple[Span
         exons=exons,
         coding=place.spans if coding else (),
         phase=int(start) - 1 if coding and start in "123" else 0,
-        code=int(said["transl_table"]) if said.get("transl_table", "").isdecimal() else 0,
+        code=int(said["transl_table"]) if _NUMBER.fullmatch(said.get("transl_table", "")) else 0,
     )
 
 

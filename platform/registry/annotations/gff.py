@@ -9,6 +9,7 @@ from registry.errors import RegistrationRefused
 
 _GENES = ("gene", "ncRNA_gene", "pseudogene")
 _PARTS = ("exon", "CDS")
+DIGITS = 12  # of a place or a length
 _READ_OVER = ("region", "chromosome", "biological_region", "sequence_feature", "five_prime_UTR", "three_prime_UTR", "start_codon",
               "stop_codon")  # fmt: skip
 
@@ -21,6 +22,7 @@ class _Feature:
     strand: str
     kind: str
     attributes: dict[str, str]
+    together: bool = True  # all its parts are on its contig and strand
     exons: list[Span] = field(default_factory=list)
     coding: list[tuple[Span, int]] = field(default_factory=list)  # with the phase of each
 
@@ -43,13 +45,14 @@ def read(lines: Iterable[str]) -> Read:
 
 def _length(line: str, found: Read) -> None:
     words = line.split()
-    if len(words) == 4 and words[3].isdecimal():
+    if len(words) == 4 and words[3].isdecimal() and len(words[3]) <= DIGITS:
         found.lengths[words[1]] = int(words[3])
 
 
 def _columns(line: str, number: int) -> list[str]:
     columns = line.rstrip("\r\n").split("\t")
-    if len(columns) != 9 or not (columns[3].isdecimal() and columns[4].isdecimal()) or int(columns[3]) > int(columns[4]):
+    numbers = [int(text) if text.isdecimal() and len(text) <= DIGITS else 0 for text in columns[3:5]]
+    if len(columns) != 9 or not 1 <= numbers[0] <= numbers[-1]:
         raise RegistrationRefused(f"line {number} is no line of GFF3 with nine columns, start and end", code="annotation.line")
     if columns[8].startswith(('gene_id "', 'transcript_id "')):
         raise RegistrationRefused("the file is GTF; GFF3 and GenBank are read", code="annotation.line")
@@ -72,6 +75,7 @@ def _take(columns: list[str], number: int, features: dict[str, _Feature]) -> Non
         return
     for owner in _owners(kind, attributes, number, features):
         feature = features.setdefault(owner, _Feature(contig, strand, kind, attributes))
+        feature.together &= (feature.contig, feature.strand) == (contig, strand)
         if kind == "exon":
             feature.exons.append(span)
         else:
@@ -121,6 +125,8 @@ def _unusable(feature: _Feature, exons: tuple[Span, ...], coding: tuple[Span, ..
         return "without a strand"
     if "ribosomal_slippage" in feature.attributes or "exception" in feature.attributes:
         return "translated with an exception"
+    if not feature.together:
+        return "of parts on several contigs or strands"
     return "" if in_order(exons) and in_order(coding) else "of overlapping or circular parts"
 
 
@@ -146,4 +152,4 @@ def _biotype(feature: _Feature) -> str:
 
 
 def _code(text: str) -> int:
-    return int(text) if text.isdecimal() else 0
+    return int(text) if text.isdecimal() and len(text) <= DIGITS else 0
