@@ -43,6 +43,7 @@ class EnginePool(BasePool):
     def register_with_event_loop(self, loop: Any) -> None:
         """Remember the loop: acknowledging belongs on its thread."""
         self._hub = loop
+        StatConsumer.catch_up()
 
     def on_apply(
         self, target: Callback, args: Any, kwargs: Any, callback: Callback, accept_callback: Callback | None = None, **_: Any
@@ -82,8 +83,9 @@ class EnginePool(BasePool):
 
     def _on_the_loop(self, change: Callable[[StatConsumer], None]) -> None:
         """Queues are changed where they are read: kombu's channels belong to one thread."""
-        if self._hub is not None and StatConsumer.running is not None:
-            self._hub.call_soon(partial(change, StatConsumer.running))
+        StatConsumer.changes.append(change)
+        if self._hub is not None:
+            self._hub.call_soon(StatConsumer.catch_up)
 
     def _settle(self, callback: Callback, began: float) -> None:
         """Called by the finisher when a job is written. Waking the loop is all that happens on its thread."""

@@ -1,7 +1,8 @@
 """A second consumer, for STAT: its own channel and credits, so that routine work that holds all of its own is not in the way."""
 
+from collections import deque
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import structlog
 from celery import bootsteps
@@ -17,6 +18,7 @@ class StatConsumer(bootsteps.StartStopStep):
     queues: tuple[str, ...] = ()
     credits = 4
     running: "StatConsumer | None" = None  # with the transport's connection, once that is up
+    changes: ClassVar["deque[Callable[[StatConsumer], None]]"] = deque()  # of queues, asked for and not yet made
 
     def __init__(self, consumer: Any, **kwargs: Any) -> None:
         super().__init__(consumer, **kwargs)
@@ -32,6 +34,13 @@ class StatConsumer(bootsteps.StartStopStep):
         self._consumer.on_message = consumer.create_task_handler()
         self._consumer.consume()
         self._main, StatConsumer.running = consumer, self
+        self.catch_up()
+
+    @classmethod
+    def catch_up(cls) -> None:
+        """Make the changes that were asked for, on the transport's thread; while the broker was never there, they wait."""
+        while cls.changes and cls.running is not None:
+            cls.changes.popleft()(cls.running)
 
     def read(self, stat: str, routine: str) -> None:
         """Consume two more queues, on the transport's thread. What a dead channel refuses is consumed when it is open again."""
