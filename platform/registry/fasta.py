@@ -14,8 +14,8 @@ HEADER_LIMIT = 10_000  # bytes
 BASES = b"ACGTN"
 AMBIGUOUS = b"RYSWKMBDHV"  # the other codes of IUPAC for DNA
 MOSTLY_BASES = 0.5  # a contig with fewer A, C, G, T, N among its letters is a protein written in letters that are also codes
-# names as SAM and VCF allow them for contigs, without the characters that lists of regions give a meaning
-_NAME = re.compile(r"[0-9A-Za-z!#$%&+./:;?@^_|~-][0-9A-Za-z!#$%&*+./:;=?@^_|~-]*")
+# names as SAM and VCF allow them for contigs, without the characters that lists of regions give a meaning, or a line of VCF
+_NAME = re.compile(r"[0-9A-Za-z!$%&+./:;?@^_|~-][0-9A-Za-z!#$%&*+./:;=?@^_|~-]*")
 _GZIP, _BGZIP_END = b"\x1f\x8b", bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
 _OTHER = {b"BZh": "bzip2", b"\xfd7zXZ": "xz", b"PK\x03\x04": "zip", b"\x28\xb5\x2f\xfd": "zstd"}
 
@@ -74,18 +74,20 @@ def _parsed(stream: IO[bytes]) -> Iterator[tuple[str, bytes]]:
     """Cut at lines that begin with “>”; a chunk boundary may fall anywhere."""
     name, rest, line_start = "", b"", True
     while chunk := stream.read(CHUNK):
-        text, rest = rest + chunk, b""
-        while text:
-            if line_start and text.startswith(b">"):
-                header, end, text = text[1:].partition(b"\n")
-                if not end and len(header) <= HEADER_LIMIT:  # it goes on in the next chunk
-                    rest = b">" + header
+        text, rest, at = rest + chunk, b"", 0
+        while at < len(text):
+            if line_start and text.startswith(b">", at):
+                end = text.find(b"\n", at)
+                header = text[at + 1 : end if end >= 0 else len(text)]
+                if end < 0 and len(header) <= HEADER_LIMIT:  # it goes on in the next chunk
+                    rest = text[at:]
                     break
                 name = contig_name(header)
                 yield name, b""
+                at = end + 1 if end >= 0 else len(text)
                 continue
-            cut = text.find(b"\n>") + 1
-            bases, text = (text[:cut], text[cut:]) if cut else (text, b"")
+            cut = text.find(b"\n>", at) + 1 or len(text)
+            bases, at = text[at:cut], cut
             line_start = bases.endswith(b"\n")
             if plain := bases.translate(None, b"\r\n"):
                 if not name:
