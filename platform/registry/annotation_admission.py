@@ -20,6 +20,7 @@ from registry.errors import RegistrationRefused
 from registry.models import Annotation, Reference
 
 FOLDER = "annotations"  # below DATA_DIR
+LINE_LIMIT = 1 << 20  # bytes
 INNER_STOPS = 0.25  # of a contig's proteins: with more, frame or genetic code are wrong
 PROVEN = 200  # proteins of a contig that are translated
 _COMPLEMENT = str.maketrans("ACGTacgt", "TGCAtgca")
@@ -45,14 +46,11 @@ def admit(source: Path, *, name: str, reference: Reference, codes: Codes = Codes
     if not name.strip() or len(name) > 80:
         raise RegistrationRefused("an annotation needs a name of at most 80 characters")
     read, digest = _read(source)
-    known = Annotation.objects.filter(name=name).first()
-    if known is not None and (known.digest, known.reference_id) != (digest, reference.pk):
-        raise RegistrationRefused(f"annotation {name} is registered with another file or reference; choose another --name")
     found = _resolved(read, reference)
     by_contig = _codes(found, codes)
     _prove(found, reference, by_contig)
-    if known is not None:
-        return known, False
+    if (known := Annotation.objects.filter(name=name).first()) is not None:
+        return _same(known, digest, reference, by_contig), False
     folder = Path(settings.DATA_DIR) / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / f"{hashlib.sha256(f'{digest} {reference.digest}'.encode()).hexdigest()[:32]}.gff3.gz"
@@ -61,10 +59,19 @@ def admit(source: Path, *, name: str, reference: Reference, codes: Codes = Codes
         "genes": len({(t.contig, t.gene_id) for t in found}), "transcripts": len(found),
         "coding": sum(bool(t.coding) for t in found), "skipped": dict(read.skipped), "file": source.name,
     }  # fmt: skip
-    return Annotation.objects.create(
-        name=name, reference=reference, digest=digest, path=f"{files.DATA}{FOLDER}/{path.name}", codes=by_contig, facts=facts,
-        created_at=clock.now(),
-    ), True  # fmt: skip
+    columns = {
+        "reference": reference, "digest": digest, "path": f"{files.DATA}{FOLDER}/{path.name}", "codes": by_contig, "facts": facts,
+        "created_at": clock.now(),
+    }  # fmt: skip
+    made, new = Annotation.objects.get_or_create(name=name, defaults=columns)  # somebody else may have been quicker
+    return _same(made, digest, reference, by_contig), new
+
+
+def _same(known: Annotation, digest: str, reference: Reference, codes: Mapping[str, int]) -> Annotation:
+    if (known.digest, known.reference_id, known.codes) != (digest, reference.pk, codes):
+        said = f"annotation {known.name} is registered with another file, reference or genetic code; choose another --name"
+        raise RegistrationRefused(said, code="annotation.differs")
+    return known
 
 
 def _read(source: Path) -> tuple[Read, str]:
@@ -72,7 +79,9 @@ def _read(source: Path) -> tuple[Read, str]:
     digest = hashlib.sha256()
 
     def lines(text: io.BufferedIOBase) -> Iterator[str]:
-        for line in text:
+        while line := text.readline(LINE_LIMIT + 1):
+            if len(line) > LINE_LIMIT:
+                raise RegistrationRefused(f"a line of the annotation is longer than {LINE_LIMIT:,} bytes", code="annotation.file")
             digest.update(line)
             yield line.decode("utf-8", "replace")
 

@@ -1,5 +1,6 @@
 """`register_annotation`, and the consequence it names for each kind of change."""
 
+import os
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -120,6 +121,21 @@ def test_bacterial_gff_and_genbank_say_the_same(annotation: Annotation) -> None:
 def test_the_same_file_again_is_the_same_row_and_another_under_its_name_is_refused(annotation: Annotation) -> None:
     assert register(genes.ensembl()) == annotation
     assert "choose another --name" in refused(genes.bacterial())
+    assert "genetic code; choose another --name" in refused(genes.ensembl(), "--genetic-code", "11")
+
+
+def test_a_second_name_for_a_file_leaves_what_is_read_whole_and_nothing_behind(annotation: Annotation) -> None:
+    with files.transcripts(annotation).open("rb") as read:
+        second = register(genes.ensembl(), name="second")
+        assert os.fstat(read.fileno()).st_nlink == 0  # replaced, and not written over
+    assert sorted(path.name for path in files.transcripts(second).parent.iterdir()) == [
+        files.transcripts(second).name,
+        f"{files.transcripts(second).name}.tbi",
+    ]
+
+
+def test_a_line_without_end_is_refused() -> None:
+    assert "longer than 1,048,576 bytes" in refused(genes.ensembl() + "#" * (2 << 20))
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """One form for every annotation: GFF3 as bcftools csq reads it, sorted, with the gene on every line, bgzip with an index."""
 
 import re
+import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -13,7 +14,21 @@ _PLAIN = re.compile(r"[^A-Za-z0-9_.:*()'+-]")
 
 
 def write(transcripts: Sequence[Transcript], path: Path, *, order: Mapping[str, int]) -> None:
-    """Write transcripts of resolved contigs as `path`, and its index beside it; `order` sorts the contigs."""
+    """Write transcripts of resolved contigs as `path`, and its index beside it; `order` sorts the contigs.
+
+    Under a name of its own first: what is there already may be read meanwhile, and a file that was cut off is never taken for one.
+    """
+    unfinished = path.with_name(f".{uuid.uuid4().hex[:12]}.gff3.gz")
+    try:
+        _written(transcripts, unfinished, order)
+        for suffix in (".tbi", ""):  # the file itself last: what has a name is whole
+            Path(f"{unfinished}{suffix}").replace(f"{path}{suffix}")
+    finally:
+        for suffix in ("", ".tbi"):
+            Path(f"{unfinished}{suffix}").unlink(missing_ok=True)
+
+
+def _written(transcripts: Sequence[Transcript], path: Path, order: Mapping[str, int]) -> None:
     numbered = sorted(_lines(transcripts), key=lambda line: (order[line[0]], line[1], -line[2]))
     with pysam.BGZFile(str(path), "wb", None) as out:
         out.write(b"##gff-version 3\n")
