@@ -23,6 +23,7 @@ UNKNOWN = "not worked out"
 INTERGENIC = "intergenic"
 UNNAMED = "no consequence named"  # within a gene that the tool says nothing of, such as one of an unusual kind
 AROUND = 10  # bases beside a change in which a gene may begin
+BLOCK = 8192  # bases whose genes are looked up together: neighbours among the changes share them
 _CSQ = "import sys, pysam.bcftools; pysam.bcftools.csq(*sys.argv[1:], catch_stdout=False)"
 SHOWN = "4"  # amino acids of a longer stretch
 # From the gravest on, as the tool names them.
@@ -71,13 +72,17 @@ class Consequences:
 
     def _around(self, changes: Sequence[Change]) -> tuple[list[bool], list[str]]:
         """Whether each change lies in a gene, and every line of those genes."""
-        inside, genes = [], dict[str, tuple[str, Span]]()
+        inside, genes, blocks = [], dict[str, tuple[str, Span]](), dict[tuple[str, int], dict[str, Span]]()
         for change in changes:
-            near = canonical.genes_of(
-                self._fetch(change.contig, change.position - AROUND, change.position + len(change.ref) + AROUND)
-            )
-            last = change.position + len(change.ref) - 1
-            inside.append(any(start <= last and change.position <= end for start, end in near.values()))
+            first, last = change.position, change.position + len(change.ref) - 1
+            near = dict[str, Span]()
+            for block in range((first - AROUND) // BLOCK, (last + AROUND) // BLOCK + 1):
+                if (change.contig, block) not in blocks:
+                    lines = self._fetch(change.contig, block * BLOCK, (block + 1) * BLOCK)
+                    blocks[change.contig, block] = canonical.genes_of(lines)
+                near |= blocks[change.contig, block]
+            inside.append(any(start <= last and first <= end for start, end in near.values()))
+            near = {gene: span for gene, span in near.items() if span[0] <= last + AROUND and first - AROUND <= span[1]}
             genes |= {gene: (change.contig, span) for gene, span in near.items()}
         lines = [
             line for gene, (contig, span) in genes.items() for line in self._fetch(contig, *span) if canonical.gene_of(line) == gene
