@@ -20,6 +20,7 @@ TOKENIZER = (
 CARDS = ("CARD.md", "README.md")  # the first that is there
 PAPERS = ("LICENSE*", "LICENCE*", "NOTICE*")  # kept beside the model, never part of a result
 PIECE = 1 << 20
+PLACE_LIMIT = 120  # characters of a folder below MODELS_DIR, as the registry keeps it
 CARD_LIMIT = 1 << 20  # bytes of a card that is kept
 
 
@@ -88,8 +89,12 @@ def place(folder: ModelFolder, *, below: Path, called: str) -> str:
     Raises `RegistrationRefused` when another folder of this name is there, or when the copy cannot be made.
     """
     here, root = folder.path.resolve(), below.resolve()
-    if here.is_relative_to(root) and here != root:
-        return here.relative_to(root).as_posix()
+    inside = here.is_relative_to(root) and here != root
+    lies = here.relative_to(root).as_posix() if inside else called
+    if len(lies) > PLACE_LIMIT:
+        raise RegistrationRefused(f"the folder's place {lies} is longer than {PLACE_LIMIT} characters", code="model.copy")
+    if inside:
+        return lies
     target = root / called
     if target.exists():
         if read(target).digest != folder.digest:

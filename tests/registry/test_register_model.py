@@ -8,7 +8,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import IntegrityError, ProgrammingError, connection, transaction
 
-from registry import admission, services
+from registry import admission, model_folders, services
 from registry.errors import RegistrationRefused
 from registry.models import Deployment, Inspection, ModelVersion
 
@@ -116,3 +116,9 @@ def test_the_database_refuses_to_change_what_was_registered(sql: str) -> None:
     services.inspected(row, {"fingerprint": "f", "golden": "g"})
     with pytest.raises((IntegrityError, ProgrammingError)), transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(sql)
+
+
+def test_a_place_that_the_registry_cannot_keep_is_refused_before_anything_is_copied(folder: Path, models_dir: Path) -> None:
+    with pytest.raises(RegistrationRefused, match="is longer than 120 characters"):
+        model_folders.place(model_folders.read(folder), below=models_dir, called=f"{'n' * 80}-{'1' * 40}")
+    assert list(models_dir.iterdir()) == []
