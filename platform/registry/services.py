@@ -10,7 +10,7 @@ from django.db import transaction
 
 from accounts.models import Organisation
 from foundation import clock
-from registry import markov, model_folders, pins
+from registry import markov, model_folders, pins, protocol_rules
 from registry.errors import RegistrationRefused
 from registry.model_folders import ModelFolder
 from registry.models import Annotation, Deployment, Inspection, IntendedUse, ModelVersion, Reference, TestDefinition, TestVersion
@@ -125,9 +125,10 @@ def offer_test(
 ) -> TestVersion:
     """What a laboratory offers under a code: the version that is just so, else a new one, which takes the place of the others.
 
-    Raises `RegistrationRefused` for an annotation of another reference.
+    Raises `RegistrationRefused` for an annotation of another reference, and for a protocol that the model cannot compute.
     """
     _require_of(annotation, reference)
+    protocol_rules.require_computable(protocol, deployment.model_version)
     wanted: dict[str, Any] = {
         "accepts": list(accepts),
         "reference": reference,
