@@ -69,7 +69,10 @@ def opened(path: Path) -> Iterator[Output]:
 def _replacing(target: Path) -> Iterator[BinaryIO]:
     """A file beside the target that takes its place; without a trace when something is raised, Ctrl-C included."""
     beside = target.with_name(f".{target.name}.{os.getpid()}.partial")
-    file = beside.open("xb", buffering=_BUFFER)
+    try:
+        file = beside.open("xb", buffering=_BUFFER)
+    except OSError as error:  # nobody asked for the name of the file beside it
+        raise OSError(error.errno, error.strerror, str(target)) from error
     try:
         yield file
         os.fsync(file.fileno())

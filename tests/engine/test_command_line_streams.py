@@ -176,7 +176,7 @@ def test_the_reference_is_not_overwritten(command: Command, folder: Path) -> Non
 
 def test_a_folder_that_is_not_there_is_one_line(command: Command, folder: Path) -> None:
     assert command(write_vcf(folder, snv(300)), "--out", folder / "none" / "out.vcf") == 2
-    assert "No such file or directory" in command.error()[0]
+    assert command.error() == [f"engine: {folder / 'none' / 'out.vcf'}: No such file or directory"]
 
 
 def test_a_reader_that_goes_away_is_no_fault(command: Command, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
