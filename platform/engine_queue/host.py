@@ -86,7 +86,7 @@ class Flight:
         results = [cast(engine.ScoreResult, outcome.result) for outcome in outcomes]
         if isinstance(plan, engine.SequencePlan):
             whole = engine.combine_sequence(plan, results)
-            return ItemScore(item.id, ll_alt=whole.total, tokens=whole.bases, flags=flags)
+            return ItemScore(item.id, ll_alt=whole.total, tokens=whole.tokens, flags=flags)
         score = engine.combine(plan, results)
         return ItemScore(item.id, score.ll_ref, score.ll_alt, score.delta, score.tokens, flags)
 

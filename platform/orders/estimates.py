@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.db.models import Avg, F, Sum
 
-from engine_queue.models import Job, Result, Run
+from engine_queue.models import Job, Run
 from foundation import clock
 from orders.models import Intake, IntakeRecord, Order
 from registry.priority import PRIORITY_RANK
@@ -129,5 +129,6 @@ def _tokens_of(jobs: Sequence[Job], kind: str) -> int:
     items = [job.last - job.first + 1 for job in jobs]
     if kind == "variant":
         return sum(number * _tokens_per_variant(job.run.protocol) for number, job in zip(items, jobs, strict=True))
-    bases = Result.objects.filter(job__in=jobs).aggregate(bases=Sum("tokens"))["bases"] if jobs else None
+    # By the bases of the sequences, as the work to come is: results count the tokens that a model made of them.
+    bases = IntakeRecord.objects.filter(item__result__job__in=jobs).aggregate(bases=Sum("length"))["bases"] if jobs else None
     return int(bases or 0) + sum(items)
