@@ -6,6 +6,7 @@ The worker looks every second, on a thread of its own, because loading takes lon
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Protocol
 
 import structlog
@@ -29,6 +30,7 @@ log = structlog.get_logger(__name__)
 
 PERIOD_SECONDS = 1.0
 DRAIN_SECONDS = 60.0  # for running jobs to finish before they go back, where the person says nothing else
+LONGEST_DRAIN = 86_400
 ENDED = ("done", "refused")
 
 
@@ -49,6 +51,8 @@ def ask(*, worker: str, verb: str, deployment: str, actor: Actor, drain_seconds:
     Raises `NotPermitted` for who may not stop the engine either, and `ErrandRefused` when there is no such worker at work, no
     such deployment, or another errand that has not ended.
     """
+    if not 0 <= drain_seconds <= LONGEST_DRAIN:  # neither is NaN
+        raise ErrandRefused(f"a drain takes 0 to {LONGEST_DRAIN:,} seconds, not {drain_seconds}")
     row = Deployment.objects.filter(pk=deployment).first()
     if row is None:
         raise ErrandRefused(f"there is no deployment {deployment}")
@@ -80,6 +84,7 @@ class Errands(threading.Thread):
     def __init__(self, crew: Serves) -> None:
         super().__init__(name="errands", daemon=True)
         self._crew = crew
+        self._tell: Callable[[], None] | None = None  # how an errand ended, until the database knows
         self._stop_event = threading.Event()
 
     def run(self) -> None:
@@ -100,26 +105,37 @@ class Errands(threading.Thread):
             self.join(2)
 
     def turn(self) -> None:
-        """Run the next errand, if there is one. One that was taken by a former self has ended with it."""
-        mine = Errand.objects.filter(worker=self._crew.lease.name).select_related("deployment").order_by("pk")
-        for lost in mine.filter(state="taken"):
-            _end(lost, "refused", said="the worker ended before it had done it")
-        errand = mine.filter(state="asked").first()
+        """Run the next errand, if there is one. What the database could not be told is told at the next turn."""
+        if self._tell is None:
+            self._tell = self._next()
+        if self._tell is not None:
+            self._tell()
+            self._tell = None
+
+    def _next(self) -> Callable[[], None] | None:
+        """Run the next errand; what tells how it ended. One that was asked of a former self has ended with it."""
+        name = self._crew.lease.name
+        waiting = list(Errand.objects.filter(worker=name).exclude(state__in=ENDED).select_related("deployment").order_by("pk"))
+        if not waiting:
+            return None
+        began = Worker.objects.get(pk=name).started_at
+        lost = [errand for errand in waiting if errand.state == "taken" or errand.asked_at < began]
+        for errand in lost:
+            _end(errand, "refused", said="the worker ended before it had done it")
+        errand = next((errand for errand in waiting if errand not in lost), None)
         if errand is None:
-            return
+            return None
         errand.state, errand.taken_at = "taken", clock.now()
         errand.save(update_fields=["state", "taken_at"])
         try:
             measured = self._load(errand.deployment_id) if errand.verb == "load" else self._unload(errand)
         except WorkerRefused as refusal:
             log.error("worker.refuses_errand", worker=errand.worker, reason=str(refusal))
-            _end(errand, "refused", said=str(refusal))
+            return partial(_end, errand, "refused", said=str(refusal))
         except Exception as error:  # whatever it met, the person hears of it, and the log has the rest
-            _end(errand, "refused", said=f"{type(error).__name__}: see the log of the worker")
-            raise
-        else:
-            self._announce()
-            _end(errand, "done", measured=measured)
+            log.exception("errands.failed", worker=errand.worker)
+            return partial(_end, errand, "refused", said=f"{type(error).__name__}: see the log of the worker")
+        return partial(self._done, errand, measured)
 
     def _load(self, deployment: str) -> dict[str, float]:
         if deployment in self._crew.loaded:
@@ -141,18 +157,20 @@ class Errands(threading.Thread):
         measured = {"drain_seconds": round(idle - began, 3), "unload_seconds": round(time.monotonic() - idle, 3)}
         return {**measured, "finished": drained.finished, "given_back": drained.given_back, "tickets": drained.tickets}
 
-    def _announce(self) -> None:
+    def _done(self, errand: Errand, measured: dict[str, float]) -> None:
         served = list(self._crew.loaded)
         fingerprints = {deployment: self._crew.host.facts(deployment)[0] for deployment in served}
         self._crew.lease.announce(deployments=served, fingerprints=fingerprints)
+        _end(errand, "done", measured=measured)
 
 
 def _end(errand: Errand, state: str, *, said: str = "", measured: dict[str, float] | None = None) -> None:
     """Close an errand, with an event for every laboratory it concerns when it was done."""
     with transaction.atomic():
-        errand.state, errand.said, errand.measured, errand.ended_at = state, said, measured or {}, clock.now()
-        errand.save(update_fields=["state", "said", "measured", "ended_at"])
-        facts = {"worker": errand.worker, "asked_by": errand.asked_by, "errand": errand.pk, **errand.measured}
+        known = Errand.objects.filter(pk=errand.pk, ended_at=None)
+        if not known.update(state=state, said=said, measured=measured or {}, ended_at=clock.now()):
+            return  # the connection broke as it was told
+        facts = {"worker": errand.worker, "asked_by": errand.asked_by, "errand": errand.pk, **(measured or {})}
         action = f"deployment.{errand.verb}ed"
         for laboratory in loading.laboratories(errand.deployment_id) if state == "done" else ():
             audit.record(

@@ -29,10 +29,13 @@ def row(name: str) -> Deployment:
 def load(host: Host, deployment: Deployment, *, worker: str) -> None:
     """Start an engine. Raises `BitsDiffer` when its bits are not those the deployment is pinned to; then it is stopped again."""
     bits = host.load(deployment.name, files.weights(deployment.model_version), deployment.pin)
-    refusal = agree(deployment.name, bits, worker=worker)
-    if refusal:
+    try:
+        refusal = agree(deployment.name, bits, worker=worker)
+        if refusal:
+            raise BitsDiffer(refusal)
+    except BaseException:  # the database may be away: no engine stays that nobody serves
         host.unload(deployment.name)
-        raise BitsDiffer(refusal)
+        raise
 
 
 def agree(deployment: str, bits: Bits, *, worker: str) -> str:

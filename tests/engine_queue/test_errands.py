@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 import redis
+from django.db import OperationalError
 
 from accounts.roles import Role
 from audit.models import Event
@@ -12,6 +13,7 @@ from engine_queue.errors import ErrandRefused, WorkerRefused
 from engine_queue.host import Bits
 from engine_queue.models import Errand, Job, Run, Worker
 from engine_queue.work import Ticket
+from foundation import clock
 from foundation.errors import NotPermitted
 from registry.models import Deployment, TestVersion
 from tests.engine_queue import test_crew
@@ -188,11 +190,46 @@ def test_a_claim_that_does_not_land_leaves_the_deployment_served(crew_worker: An
 def test_an_errand_that_has_ended_stays_as_it_ended() -> None:
     from django.db import IntegrityError
 
-    from foundation import clock
-
     other()
     lease.take_name("engine-1", kind="engine")
     errand = asked("load")
     Errand.objects.filter(pk=errand.pk).update(state="done", ended_at=clock.now())
     with pytest.raises(IntegrityError, match="is pinned"):
         Errand.objects.filter(pk=errand.pk).update(measured={"load_seconds": 0})
+
+
+@pytest.mark.parametrize("seconds", ["inf", "nan", "-1", "1e12"])
+def test_a_drain_has_an_end(crew_worker: Any, seconds: str) -> None:
+    other()
+    with pytest.raises(ErrandRefused, match="a drain takes 0 to 86,400 seconds"):
+        asked("unload", drain_seconds=float(seconds))
+
+
+def test_an_engine_whose_bits_cannot_be_compared_is_stopped(crew_worker: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    other()
+    monkeypatch.setattr("engine_queue.loading.agree", _away)
+    errand = run_errand(crew_worker, asked("load"))
+    assert (errand.state, errand.said) == ("refused", "OperationalError: see the log of the worker")
+    assert (crew_worker.crew.loaded, crew_worker.loads.left) == ([DEPLOYMENT], OTHER)
+
+
+def test_an_errand_that_was_asked_of_a_former_self_is_not_run(crew_worker: Any) -> None:
+    other()
+    errand = asked("load")
+    Worker.objects.update(started_at=clock.now())
+    assert run_errand(crew_worker, errand).said == "the worker ended before it had done it"
+    assert OTHER not in crew_worker.crew.loaded
+
+
+def test_what_the_database_could_not_be_told_is_told_at_the_next_turn(crew_worker: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    other()
+    errand = asked("load")
+    with monkeypatch.context() as broken, pytest.raises(OperationalError):
+        broken.setattr("engine_queue.lease.NameLease.announce", _away)
+        crew_worker.crew.errands.turn()
+    assert (run_errand(crew_worker, errand).state, Worker.objects.get().deployments) == ("done", [DEPLOYMENT, OTHER])
+    assert Event.objects.filter(action="deployment.loaded").count() == 1
+
+
+def _away(*args: Any, **named: Any) -> None:
+    raise OperationalError("the database is away")
