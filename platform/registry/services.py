@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from accounts.models import Organisation
 from foundation import clock
@@ -25,7 +25,13 @@ def register_model(*, name: str, version: str, folder: str) -> ModelVersion:
     with transaction.atomic():
         known = known_model(name=name, version=version, found=found)
         if known is None:
-            return _new_model(name, version, folder, found)
+            try:
+                with transaction.atomic():
+                    return _new_model(name, version, folder, found)
+            except IntegrityError:  # somebody else was quicker
+                known = known_model(name=name, version=version, found=found)
+                if known is None:
+                    raise
         if not known.digest:
             known.digest, known.files = found.digest, [asdict(file) for file in found.files]
             known.card, known.card_sha256 = found.card, found.card_sha256
@@ -92,19 +98,15 @@ def register_reference(
     Raises `RegistrationRefused` when the name stands for other sequences.
     """
     if Reference.objects.filter(name=name).exclude(digest=digest).exists():
-        raise RegistrationRefused(
-            f"reference {name} is registered with other sequences; choose another --name", code="reference.differs"
-        )
-    made, _ = Reference.objects.get_or_create(
-        digest=digest,
-        defaults={
-            "name": name,
-            "description": description,
-            "path": path,
-            "annotation_path": annotation_path,
-            "contigs": [dict(contig) for contig in contigs],
-        },
-    )
+        raise _taken(name)
+    columns = {
+        "name": name, "description": description, "path": path, "annotation_path": annotation_path,
+        "contigs": [dict(contig) for contig in contigs],
+    }  # fmt: skip
+    try:
+        made, _ = Reference.objects.get_or_create(digest=digest, defaults=columns)
+    except IntegrityError as error:  # somebody else was quicker
+        raise _taken(name) from error
     markov.keep(made, counting) if counting is not None else markov.fit(made)
     return made
 
@@ -154,6 +156,11 @@ def _require_of(annotation: Annotation | None, reference: Reference) -> None:
     if annotation is not None and annotation.reference_id != reference.pk:
         said = f"annotation {annotation} belongs to {annotation.reference}, not to {reference}"
         raise RegistrationRefused(said, code="test.annotation")
+
+
+def _taken(reference: str) -> RegistrationRefused:
+    said = f"reference {reference} is registered with other sequences; choose another --name"
+    return RegistrationRefused(said, code="reference.differs")
 
 
 def _new_model(name: str, version: str, folder: str, found: ModelFolder) -> ModelVersion:
