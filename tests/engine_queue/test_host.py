@@ -171,5 +171,4 @@ def test_reason_codes_of_the_engine_have_words() -> None:
         for cls in vars(errors).values()
         if isinstance(cls, type) and issubclass(cls, (engine.RequestRefused, engine.RowFailed))
     ]
-    flags = [protocols.CUT_LEFT, protocols.CUT_RIGHT, protocols.AMBIGUOUS, protocols.UNKNOWN]
-    assert {_code(name) for name in faults + flags} <= {str(reason) for reason in Reason}
+    assert {_code(name) for name in [*faults, *protocols.FLAGS]} <= {str(reason) for reason in Reason}
