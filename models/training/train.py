@@ -23,6 +23,7 @@ from models.training.genome import Codes, read_genome
 from models.training.network import Llama, LlamaConfig, load, save
 from models.training.recipe import LONG, STEP_TOKENS, Recipe
 from models.training.scoring import as_tokens, cores
+from models.training.stops import stop_penalty
 from models.training.windows import WindowSampler
 
 SLIDING_WINDOW = 256
@@ -65,17 +66,18 @@ class Run:
             setattr(self, name, value)
 
 
-def steps(run: Run) -> Iterator[list[float]]:
-    """Trains until all tokens are read; yields the bits per base of each group of windows, step by step."""
+def steps(run: Run, until: int | None = None) -> Iterator[list[float]]:
+    """Trains until all tokens, or `until` of them, are read; yields the bits per base of each group of windows, step by step."""
     with cores() as pool:
-        while run.done < run.recipe.tokens:
+        while run.done < (until or run.recipe.tokens):
             begun, worked = time.monotonic(), time.process_time()
             for group in run.optimiser.param_groups:
                 group["lr"] = run.recipe.rate(run.done)
             halves = [[run.sampler.read(places) for places in half] for half in run.recipe.halves(run.sampler, run.done)]
-            results = list(pool.map(lambda half: _gradients(run.network, half), halves))
-            for weight, *parts in zip(run.network.parameters(), *(gradients for _, gradients in results), strict=True):
-                weight.grad = sum(parts[1:], parts[0])
+            weight = run.recipe.stop_weight if run.recipe.closing(run.done) else 0.0
+            results = list(pool.map(lambda half, weight=weight: _gradients(run.network, half, weight), halves))
+            for parameter, *parts in zip(run.network.parameters(), *(gradients for _, gradients in results), strict=True):
+                parameter.grad = sum(parts[1:], parts[0])
             torch.nn.utils.clip_grad_norm_(run.network.parameters(), run.recipe.clip)
             run.optimiser.step()
             run.done += STEP_TOKENS
@@ -84,8 +86,8 @@ def steps(run: Run) -> Iterator[list[float]]:
             yield [value for bits, _ in results for value in bits]
 
 
-def _gradients(network: Llama, half: list[Codes]) -> tuple[list[float], list[Tensor]]:
-    """Bits per base of each group of windows, and this half's part of the gradient of the mean over the step's tokens."""
+def _gradients(network: Llama, half: list[Codes], stop_weight: float) -> tuple[list[float], list[Tensor]]:
+    """Bits per base of each group of windows, and this half's part of the gradient of the mean loss over the step's tokens."""
     total, bits = torch.zeros(()), []
     for windows in half:
         inputs, targets = as_tokens(windows)
@@ -93,15 +95,17 @@ def _gradients(network: Llama, half: list[Codes]) -> tuple[list[float], list[Ten
             logits = network(inputs)
         loss = F.cross_entropy(logits.float().flatten(0, 1), targets.flatten(), reduction="sum")
         bits.append(loss.item() / targets.numel() / math.log(2))
+        if stop_weight:
+            loss = loss + stop_weight * stop_penalty(logits, windows)
         total = total + loss / STEP_TOKENS
     return bits, list(torch.autograd.grad(total, list(network.parameters())))
 
 
-def train(run: Run, out: Path, start: Path | None) -> dict[str, object]:
+def train(run: Run, out: Path, start: Path | None, until: int | None = None) -> dict[str, object]:
     """Writes checkpoints, weights, config, vocabulary and the record of the run; returns the record."""
     recent: list[list[float]] = []
     saved = time.monotonic()
-    for bits in steps(run):
+    for bits in steps(run, until):
         recent.append(bits)
         if len(recent) == LOG_STEPS:
             run.bits.append((run.done, np.mean(recent, axis=0).round(4).tolist()))
@@ -123,6 +127,7 @@ def record_of(run: Run) -> dict[str, object]:
         "recipe": asdict(run.recipe),
         "precision": "bfloat16 autocast",
         "tokens": run.done,
+        "last_rate": run.recipe.rate(run.done),
         "minutes": round(run.seconds / 60),
         "processor_minutes": round(run.processor_seconds / 60),
         "first_bits": run.bits[0][1] if run.bits else None,
@@ -154,7 +159,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--from", type=Path, dest="folder", help="model folder whose weights to start from")
-    parser.add_argument("--tokens", type=int, default=24_000_000)
+    parser.add_argument("--tokens", type=int, default=11_000_000)
+    parser.add_argument("--until", type=int, help="stop after as many of them, as if the run had been cut short")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--resume", action="store_true", help="go on from the checkpoint in --out")
     given = parser.parse_args()
@@ -162,7 +168,7 @@ def main() -> None:
     run = Run.begin(Recipe(tokens=given.tokens, seed=given.seed), first_network(given.folder, given.seed), read_genome())
     if given.resume:
         run.restore(given.out)
-    print(json.dumps(train(run, given.out, given.folder), indent=1))
+    print(json.dumps(train(run, given.out, given.folder, given.until), indent=1))
 
 
 if __name__ == "__main__":

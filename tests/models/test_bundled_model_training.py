@@ -67,12 +67,12 @@ def test_the_rate_rises_stays_and_falls_to_nothing():
     recipe = Recipe(tokens=100 * STEP_TOKENS, warmup_tokens=10 * STEP_TOKENS)
     rates = [recipe.rate(step * STEP_TOKENS) for step in range(101)]
     assert rates[0] == pytest.approx(recipe.peak_rate / 10)
-    assert rates[9:60] == [recipe.peak_rate] * 51
-    assert rates[80] == pytest.approx(recipe.peak_rate / 2)
+    assert rates[9:41] == [recipe.peak_rate] * 32
+    assert rates[70] == pytest.approx(recipe.peak_rate / 2)
     assert rates[100] == 0.0
 
 
-@pytest.mark.parametrize("share_done", [0.0, 0.9])
+@pytest.mark.parametrize("share_done", [0.0, 0.5, 0.9])
 def test_a_step_reads_its_tokens_in_two_equal_halves_none_of_them_held_out(genome, share_done):
     recipe = Recipe(tokens=1_000_000)
     halves = recipe.halves(WindowSampler(genome, seed=0), int(share_done * recipe.tokens))
