@@ -10,6 +10,7 @@ import pytest
 from torch import Tensor
 
 from kernels import choice
+from kernels.errors import KernelsUnavailable
 from kernels.layers import Precision
 from kernels.plain import Plain
 from kernels.plan import Geometry
@@ -68,3 +69,14 @@ def test_one_number_that_is_not_one_is_seen() -> None:
 def test_kernels_that_do_not_round_what_enters_a_product_are_seen() -> None:
     assert choice.disagreement(plain("fp32"), GEOMETRY, "bf16") > choice.TOLERANCE["bf16"]
     assert choice.disagreement(plain("bf16"), GEOMETRY, "fp32") > choice.TOLERANCE["fp32"]
+
+
+@pytest.mark.parametrize(("bad", "taken"), [(0, True), (2, True), (3, False)])
+def test_a_number_rounded_the_other_way_for_some_rows_is_no_fault(monkeypatch: pytest.MonkeyPatch, bad: int, taken: bool) -> None:
+    """What is wrong is wrong for all rows that are tried."""
+    monkeypatch.setattr(choice, "disagreement", lambda _found, _geometry, _precision, seed: 1.0 if seed < bad else 0.0)
+    if taken:
+        assert choice._agreeing(plain("bf16"), GEOMETRY, "bf16").name
+    else:
+        with pytest.raises(KernelsUnavailable, match=r"differ from the reference by 1\.0e\+00"):
+            choice._agreeing(plain("bf16"), GEOMETRY, "bf16")
