@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from engine.blocks import BlockPool
 from engine.ledger import Ledger
 from engine.request import PRIVATE, Sharing
-from engine.sequence import Scoring, Sequence
+from engine.sequence import Link, Scoring, Sequence
 
 _KEY_BYTES = 16
 
@@ -57,10 +57,8 @@ class PrefixCache:
         scope = "\0".join((sharing.kind, sharing.salt, self._fingerprint))
         return hashlib.blake2b(scope.encode(), key=self._secret, digest_size=_KEY_BYTES).digest()
 
-    def match(
-        self, root: bytes, tokens: SequenceOf[int], *, scored: bool, seen_from: Callable[[int], int] | None = None
-    ) -> list[Entry | None]:
-        """The blocks from the start of `tokens` to as far as can be taken up; with `scored`, of blocks that bring their scores.
+    def match(self, links: Iterable[Link], *, scored: bool, seen_from: Callable[[int], int] | None = None) -> list[Entry | None]:
+        """The blocks of a chain as far as they can be taken up; with `scored`, of blocks that bring their scores.
 
         Under a sliding window `seen_from` tells the first block that is read to compute a position: those before it may be
         missing (None) where no scores are wanted.
@@ -68,7 +66,7 @@ class PrefixCache:
         self.strike_out()
         found: list[Entry | None] = []
         usable = run = 0  # blocks: as far as can be taken up, and without a gap to here
-        for key, piece in self._chain(root, tokens):
+        for key, piece in links:
             entry = self._entries.get(key)
             if entry is None or entry.tokens != piece or (scored and entry.scores is None):
                 entry = None
@@ -110,6 +108,7 @@ class PrefixCache:
             ledger.adopt(sequence, blocks, first)
             sequence.take_up(found, self._size)
             sequence.since = min(sequence.since, *(entry.since for entry in found if entry is not None))
+        sequence.links, sequence.links_root = [], b""
         return len(found) * self._size
 
     def held(self, sequence: Sequence, ledger: Ledger) -> list[int]:
@@ -126,7 +125,10 @@ class PrefixCache:
     def _found(self, sequence: Sequence, root: bytes, ledger: Ledger) -> list[Entry | None]:
         cap, scored = min(sequence.shareable, sequence.target - 1), isinstance(sequence, Scoring) and not sequence.own
         seen_from = None if ledger.window is None else ledger.seen_from
-        return self.match(root, sequence.tokens[:cap], scored=scored, seen_from=seen_from)
+        if sequence.links_root != root:  # kept, for one that waits is looked after at every step
+            sequence.links, sequence.links_root = [], root
+        links = self.chain(root, sequence.tokens, sequence.links, cap // self._size)
+        return self.match(links, scored=scored, seen_from=seen_from)
 
     def _root_of(self, sequence: Sequence) -> bytes:
         """Where a sequence begins to look; empty where it neither reads nor writes."""
@@ -172,12 +174,13 @@ class PrefixCache:
         for key in self._keys.pop(block):
             del self._entries[key]
 
-    def _chain(self, root: bytes, tokens: SequenceOf[int]) -> Iterator[tuple[bytes, tuple[int, ...]]]:
-        key = root
-        for start in range(0, len(tokens) - self._size + 1, self._size):
-            piece = tuple(tokens[start : start + self._size])
-            key = self._next(key, piece)
-            yield key, piece
+    def chain(self, root: bytes, tokens: SequenceOf[int], links: list[Link], blocks: int) -> Iterator[Link]:
+        """The links of the first `blocks` of `tokens`; those in `links` are taken from there, and others are put there."""
+        for number in range(blocks):
+            if number == len(links):
+                piece = tuple(tokens[number * self._size : (number + 1) * self._size])
+                links.append((self._next(links[-1][0] if links else root, piece), piece))
+            yield links[number]
 
     @staticmethod
     def _next(key: bytes, piece: Iterable[int]) -> bytes:

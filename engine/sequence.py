@@ -32,6 +32,8 @@ from engine.request import (
     State,
 )
 
+Link = tuple[bytes, tuple[int, ...]]  # the key of a full block, and its tokens
+
 
 class Entry(Protocol):
     """What a sequence takes up: a full block that others computed."""
@@ -83,6 +85,8 @@ class Sequence:
     shareable: int = 0  # leading tokens that may go into the cache, and come from it
     own: bytes = b""  # the root under which only it finds what it left when it gave way
     key: bytes = b""  # of the last block that went into the cache, or of the root
+    links: list[Link] = field(default_factory=list)  # where to look for its blocks, as far as somebody has looked …
+    links_root: bytes = b""  # … from this root on
     registered: int = 0  # blocks that did
     reserve: Reserve | None = None
     reserved: int = 0  # blocks it runs on from the reserve

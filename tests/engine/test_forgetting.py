@@ -153,7 +153,7 @@ def test_what_is_built_on_something_that_was_given_away_is_forgotten_all_the_sam
     assert pool.allocate(1) == [first]
     cache.forget(9.0, 12.0)
     cache.add(root, WINDOW[:8], third, None, since=30.0)
-    assert [entry.block for entry in cache.match(root, WINDOW[:16], scored=False)] == [third]
+    assert [entry.block for entry in cache.match(cache.chain(root, WINDOW, [], 2), scored=False)] == [third]
 
 
 class Descent:
