@@ -120,8 +120,8 @@ class Errands(threading.Thread):
             return None
         began = Worker.objects.get(pk=name).started_at
         lost = [errand for errand in waiting if errand.state == "taken" or errand.asked_at < began]
-        for errand in lost:
-            _end(errand, "refused", said="the worker ended before it had done it")
+        for former in lost:
+            _end(former, "refused", said="the worker ended before it had done it")
         errand = next((errand for errand in waiting if errand not in lost), None)
         if errand is None:
             return None
