@@ -50,12 +50,12 @@ class Waiting:
         """Branches of the classes below one, in order."""
         return [sequence for forked, _ in self._queues[above + 1 :] for sequence in forked.values()]
 
-    def choose(self, fits: Callable[[Sequence], bool]) -> Sequence | None:
-        """The next to start, or None. Nobody of a lower class passes one that waits, but for branches: they hold blocks, and give
-        them back by running.
+    def choose(self, fits: Callable[[Sequence], bool], lowest: Priority = Priority.ROUTINE) -> Sequence | None:
+        """The next to start of the classes down to `lowest`, or None. Nobody of a lower class passes one that waits, but for
+        branches: they hold blocks, and give them back by running.
         """
         closed = False
-        for forked, others in self._queues:
+        for forked, others in self._queues[: lowest + 1]:
             for sequence in islice(forked.values(), SIGHT):
                 if fits(sequence):
                     return sequence
