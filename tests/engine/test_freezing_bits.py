@@ -55,7 +55,7 @@ def played(
     limits: Limits = LIMITS,
     config: EngineConfig = SMALL,
     stat: Sequence[Request] = STAT,
-    cancel: int = -1,
+    cancel: int = 10**6,  # nobody
 ) -> dict[int, Outcome]:
     """The lower requests, and when they are stopped those of STAT; by handle, which is the place in both lists together."""
     policy, outcomes = scheduler(config, limits), {}
