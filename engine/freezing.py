@@ -84,9 +84,7 @@ class FreezingScheduler(Scheduler):
         self._standing, self.held, self.admits = None, frozenset(), Priority.ROUTINE
 
     def _may_stand(self, one: Standing, now: float) -> bool:
-        """Whether STAT may run now: not beyond the limits, and not where one that is in the pass has become urgent itself."""
-        if self.held & self._slots.urgent.keys():
-            return False
+        """Whether STAT may run now; at a limit it waits for the end of the pass."""
         spent = one.seconds + (0.0 if one.since is None else now - one.since)
         if spent >= self.config.frozen_seconds or (one.since is None and one.freezes >= self.config.freezes):
             one.capped = one.capped or self._waiting.count(Priority.STAT) > 0
