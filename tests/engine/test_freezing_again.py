@@ -86,6 +86,7 @@ class FrozenLife(Life):
     @invariant()
     def what_stands_still_is_pinned(self) -> None:
         one = self.policy._standing
+        self.policy.cache.strike_out()  # as whoever looks for blocks does first
         for row in one.batch.rows if one else ():
             sequence = self.policy._by_handle[row.handle]
             assert sequence.running
