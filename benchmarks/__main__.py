@@ -20,6 +20,7 @@ WORKLOADS = {  # name: module and function, imported when it runs
     "saturation": ("benchmarks.saturation", "saturation"),
     "reads": ("benchmarks.reads", "reads"),
     "long": ("benchmarks.long", "long"),
+    "stat": ("benchmarks.stat", "stat"),
     "scheduler": ("benchmarks.scheduler", "scheduler"),
     "kernels": ("benchmarks.kernel_figures", "kernels"),
 }

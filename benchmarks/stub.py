@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from engine import BlockPool, EngineConfig, Priority
 from engine.batch import Batch, ExtraOutput, Row, RowOutput
+from engine.freezing import FreezingScheduler
 from engine.limits import Limits
-from engine.scheduler import Scheduler
 from engine.static import StaticScheduler
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class Stub:
     """Scheduler and pool, and outputs that look as a model's would."""
 
     def __init__(self, config: EngineConfig) -> None:
-        kind = StaticScheduler if config.mode == "static" else Scheduler
+        kind = StaticScheduler if config.mode == "static" else FreezingScheduler
         self.pool = BlockPool(config.blocks)
         self.scheduler = kind(config, self.pool, Limits(_VOCABULARY, 1 << 23), lambda: 0.0)
 

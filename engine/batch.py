@@ -43,6 +43,14 @@ class Row:
     extra: Extra | None = None
 
 
+@dataclass(slots=True)
+class Signal:
+    """What is said while a pass runs: any thread raises it, and the runner counts layers."""
+
+    raised: bool = False  # somebody wants to be heard: a pass that may be stopped stops after its layer
+    layers: int = 0  # computed so far, of all passes
+
+
 @dataclass(frozen=True, slots=True)
 class Batch:
     """All rows of one step, what became free since the last, and blocks to copy (from, to) before anything is computed."""
@@ -50,6 +58,10 @@ class Batch:
     rows: Sequence[Row]
     released: tuple[int, ...] = ()
     copies: tuple[tuple[int, int], ...] = ()
+    signal: Signal | None = None
+    stoppable: bool = False  # may be stopped between two layers when the signal is raised
+    beside: bool = False  # a stopped pass is kept meanwhile; any other batch ends it
+    resumes: bool = False  # the rows of the stopped pass, which goes on from its layer
 
     @property
     def tokens(self) -> int:

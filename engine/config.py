@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Literal
 
@@ -27,6 +28,8 @@ class EngineConfig:
     long_chunk: int = 64  # tokens a long one computes a step: whoever arrives waits for the end of that step
     long_share: float = 0.0625  # tokens that all long ones compute a step, relative to those of the others in it
     stat_share: float = 0.25  # tokens that all classes below compute beside STAT, relative to those of STAT in the step
+    freezes: int = 4  # times one pass may stand still between two layers for STAT; 0: STAT waits for the end of the pass
+    frozen_seconds: float = 2.0  # that one pass may stand still in all
     deep: int = 16384  # from this position on chunks are halved, and again at each doubling: attention costs grow with the context
     grid: int = 16  # a chunk cut short by the budget ends at an absolute multiple of this
     blocks: int = 2048  # blocks of the pool: two whole inputs of 32,768 tokens, or one of 65,536
@@ -55,6 +58,10 @@ class EngineConfig:
         if not (0 < self.long_share <= 1 and 0 < self.stat_share <= 1):
             raise ConfigRefused(
                 f"long_share and stat_share lie above 0 and are at most 1, not {self.long_share}, {self.stat_share}"
+            )
+        if type(self.freezes) is not int or self.freezes < 0 or not 0 < self.frozen_seconds < math.inf:
+            raise ConfigRefused(
+                f"freezes is a whole number from 0 and frozen_seconds finite and above 0, not {self.freezes}, {self.frozen_seconds}"
             )
         if self.precision not in ("fp32", "bf16"):
             raise ConfigRefused(f"precision is fp32 or bf16, not {self.precision!r}")

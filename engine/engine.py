@@ -11,11 +11,11 @@ from typing import Protocol
 from engine.batch import Batch, RowOutput
 from engine.errors import BlockAccounting, EngineFailed
 from engine.fingerprint import Deployment
-from engine.metrics import CLASSES, StepMeter
+from engine.metrics import CLASSES, StartMeter, StepMeter
 from engine.request import Outcome, Priority, Request
 from engine.scheduler import Scheduler
 from engine.tokenizers.interface import Tokenizer
-from engine.trace import Step, Times, Trace, marks
+from engine.trace import Part, Step, Times, Trace, marks
 
 _STILL = 100  # steps that do nothing before the engine gives up
 _NAMED = 8  # requests that are named when a step is described
@@ -24,8 +24,8 @@ _NAMED = 8  # requests that are named when a step is described
 class Runs(Protocol):
     """What the engine asks of a runner."""
 
-    def run(self, batch: Batch) -> list[RowOutput]:
-        """Compute every row; an output per row, in order."""
+    def run(self, batch: Batch) -> list[RowOutput] | None:
+        """Compute every row; an output per row, in order, or None for a pass that was stopped between two layers."""
         ...
 
 
@@ -47,7 +47,7 @@ class Engine:
         self.batch_invariant, self.golden, self.clock = batch_invariant, golden, clock
         self.fingerprint = deployment.fingerprint
         self.trace: Trace | None = None
-        self._meter = StepMeter()
+        self._meter, self._starts = StepMeter(), StartMeter()
         self._still = 0  # steps in succession that did nothing
         self._doing = ("nothing", Batch(()))
 
@@ -56,9 +56,16 @@ class Engine:
         """Positions the model was made for; a score of n tokens occupies n - 1."""
         return self.scheduler.limits.context
 
-    def submit(self, handle: int, request: Request, priority: Priority, queued_at: float | None = None) -> None:
-        """Queue a request under a handle of the caller's, as of `queued_at` or now; a refusal is the next step's outcome."""
+    def submit(
+        self, handle: int, request: Request, priority: Priority, queued_at: float | None = None, layers: int | None = None
+    ) -> None:
+        """Queue a request under a handle of the caller's, as of `queued_at` or now; a refusal is the next step's outcome.
+
+        `layers` is what `Engine.layers` said when it came.
+        """
         self.scheduler.add(handle, request, priority, self.clock() if queued_at is None else queued_at)
+        if priority == Priority.STAT:
+            self._starts.placed(handle, self.layers if layers is None else layers)
         if self.trace is not None:
             self.trace.placed(handle, request, priority)
 
@@ -66,17 +73,31 @@ class Engine:
         """Cancel in any state; False when the handle is unknown or already settled."""
         return self.scheduler.cancel(handle)
 
+    @property
+    def layers(self) -> int:
+        """Layers computed so far; any thread may ask."""
+        return self.scheduler.signal.layers
+
+    def interrupt(self) -> None:
+        """Let a pass that may stand still stop after its layer, so that what waits outside can be taken in; any thread."""
+        self.scheduler.signal.raised = True
+
+    def heard(self) -> None:
+        """What waited outside is about to be taken in: no pass need stop for it."""
+        self.scheduler.signal.raised = False
+
     def step(self) -> list[Outcome]:
-        """Schedule, run, postprocess; the outcomes that this step settled."""
+        """Schedule, run, postprocess; the outcomes that this step settled. It may end between two layers: the next goes on."""
         began, self._doing = time.perf_counter(), ("schedule", Batch(()))
         batch = self.scheduler.schedule(self.clock())
         numbers = marks(batch.rows, self.scheduler.described)
+        self._starts.begin(batch.rows, self.layers, self.scheduler.capped_starts)
         scheduled, self._doing = time.perf_counter(), ("run", batch)
         outputs = self.runner.run(batch)
         ran, self._doing = time.perf_counter(), ("postprocess", batch)
         outcomes = self.scheduler.postprocess(batch, outputs)
         self._stood_still(batch, outcomes)
-        self._note(Times(began, scheduled, ran, time.perf_counter()), numbers, outputs, outcomes)
+        self._note(batch, Times(began, scheduled, ran, time.perf_counter()), numbers, outputs, outcomes)
         return outcomes
 
     def _stood_still(self, batch: Batch, outcomes: list[Outcome]) -> None:
@@ -131,13 +152,24 @@ class Engine:
             "pauses": scheduler.pauses,
             "idle_slot_steps": scheduler.idle_slot_steps,
             "shortages": scheduler.budget.shortages,
+            "freezes": scheduler.freezes,
+            "frozen_seconds": scheduler.frozen_seconds,
+            "capped_starts": scheduler.capped_starts,
+            "abandoned_passes": scheduler.abandoned_passes,
+            "abandoned_tokens": scheduler.abandoned_tokens,
+            "layers_until_start": self._starts.worst,
             **self._meter.values(),
         }
 
-    def _note(self, times: Times, numbers: array[int], outputs: list[RowOutput], outcomes: list[Outcome]) -> None:
-        if numbers:
+    def _note(
+        self, batch: Batch, times: Times, numbers: array[int], outputs: list[RowOutput] | None, outcomes: list[Outcome]
+    ) -> None:
+        self._starts.ended(outcomes)
+        if outputs is None:
+            self._meter.stopped(times.ended - times.began)
+        elif numbers:
             failed = sum(output.error is not None for output in outputs)
             self._meter.step(times.ended - times.began, numbers, failed)
         if self.trace is not None:
-            scheduler = self.scheduler
-            self.trace.record(Step(scheduler.steps, times, numbers, scheduler.waiting, scheduler.pool.used), outcomes)
+            scheduler, part = self.scheduler, Part.of(stopped=outputs is None, resumes=batch.resumes)
+            self.trace.record(Step(scheduler.steps, times, numbers, scheduler.waiting, scheduler.pool.used, part), outcomes)

@@ -13,8 +13,8 @@ from engine.config import EngineConfig
 from engine.engine import Engine
 from engine.errors import DeploymentMismatch, ModelRefused
 from engine.fingerprint import Deployment, digest
+from engine.freezing import FreezingScheduler
 from engine.limits import Limits
-from engine.scheduler import Scheduler
 from engine.static import StaticScheduler
 from engine.tokenizers import choosing, files
 from engine.version import VERSION
@@ -56,7 +56,7 @@ def load(folder: Path, *, config: EngineConfig, clock: Callable[[], float] = tim
     invariant, golden = selftest.run(runner, config, limits) if config.self_test else (False, "")
     if config.expected_golden and golden != config.expected_golden:
         raise DeploymentMismatch(f"the golden bits here are {golden[:12]}…, pinned are {config.expected_golden[:12]}…")
-    kind = StaticScheduler if config.mode == "static" else Scheduler
+    kind = StaticScheduler if config.mode == "static" else FreezingScheduler
     limits = dataclasses.replace(limits, batch_invariant=invariant)
     scheduler = kind(config, BlockPool(config.blocks), limits, clock)
     return Engine(scheduler, runner, deployment, tokenizer, batch_invariant=invariant, golden=golden, clock=clock)

@@ -121,14 +121,16 @@ class EngineLoop:
         not any more once `on_outcome` has been.
         """
         handle, priority = next(self._handles), Priority(priority)
-        queued_at = self.engine.clock()
+        queued_at, layers = self.engine.clock(), self.engine.layers
         watched = None if on_progress is None else _Watched(on_progress, progress_every, self._monotonic() + progress_every)
         with self._wake:
             error = self._failure or (EngineStopped() if self._ending else None)
             if error is None:
                 self._open[handle] = _Open(on_outcome, queued_at, priority)
-                self._commands.append(functools.partial(self._place, handle, request, priority, queued_at, watched))
-                self._wake.notify()
+                self._order(
+                    functools.partial(self._place, handle, request, priority, queued_at, layers, watched),
+                    urgent=priority == Priority.STAT,
+                )
         if error is not None:
             self._call(on_outcome, self._ended(handle, queued_at, error))
         return handle
@@ -138,9 +140,15 @@ class EngineLoop:
         with self._wake:
             if handle not in self._open:
                 return False
-            self._commands.append(functools.partial(self.engine.cancel, handle))
-            self._wake.notify()
+            self._order(functools.partial(self.engine.cancel, handle), urgent=True)
             return True
+
+    def _order(self, command: Callable[[], object], *, urgent: bool) -> None:
+        """Let the engine's thread run a command after the step, or when `urgent` between two of its layers; `_wake` is held."""
+        self._commands.append(command)
+        if urgent:
+            self.engine.interrupt()
+        self._wake.notify()
 
     def progress(self, handle: int) -> tuple[int, int] | None:
         """Positions computed and positions wanted; None for a request that has ended or has not been taken up yet."""
@@ -149,8 +157,7 @@ class EngineLoop:
     def forget_cached(self, since: float = -math.inf, until: float = math.inf) -> None:
         """As `Engine.forget_cached`, before the next step; from any thread. Times are those of outcomes."""
         with self._wake:
-            self._commands.append(functools.partial(self.engine.forget_cached, since, until))
-            self._wake.notify()
+            self._order(functools.partial(self.engine.forget_cached, since, until), urgent=False)
 
     def stop(self, *, drain: bool, timeout: float) -> bool:
         """End the loop; with `drain` after all its work, else at once with everything unfinished cancelled.
@@ -211,6 +218,7 @@ class EngineLoop:
                     return False
                 self._wake.wait()
             commands, self._commands = self._commands, deque()
+            self.engine.heard()
         for command in commands:
             command()
         return True
@@ -230,10 +238,12 @@ class EngineLoop:
         if scheduler.steps % self._check_every == 0:
             self.engine.check()
 
-    def _place(self, handle: int, request: Request, priority: Priority, queued_at: float, watched: _Watched | None) -> None:
+    def _place(
+        self, handle: int, request: Request, priority: Priority, queued_at: float, layers: int, watched: _Watched | None
+    ) -> None:
         """Hand a request to the engine. One that it cannot even read is refused and takes nobody along."""
         try:
-            self.engine.submit(handle, request, priority, queued_at)
+            self.engine.submit(handle, request, priority, queued_at, layers)
         except EngineError:
             raise  # not this request's fault: the engine's accounts are wrong
         except Exception as error:  # process edge: a request is the caller's data

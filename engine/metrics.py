@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import bisect
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from engine.batch import Row
 from engine.request import Outcome, Priority
 from engine.trace import Kind, Mark
 
@@ -69,6 +70,17 @@ _ENGINE = (
     Metric("idle_slot_steps", "counter", "steps", "that left a slot empty although somebody fitted: a fault of the scheduler"),
     Metric("rows_failed", "counter", "rows", "that raised or gave numbers that are not finite; each failed alone"),
     Metric("shortages", "counter", "steps", "that ran out of memory and were computed in smaller parts"),
+    Metric("freezes", "counter", "times", "a pass stood still between two layers while steps of STAT ran"),
+    Metric("frozen_seconds", "counter", "seconds", "that passes stood still for STAT"),
+    Metric("capped_starts", "counter", "sequences", "of STAT waited for a pass that had stood still as often or as long as it may"),
+    Metric("abandoned_passes", "counter", "passes", "given up while they stood still, because STAT needed their blocks"),
+    Metric("abandoned_tokens", "counter", "tokens", "of them, computed in part and to be computed again; not among `tokens`"),
+    Metric(
+        "layers_until_start",
+        "gauge",
+        "layers",
+        "computed at most between a STAT request's coming and its own first, capped starts apart",
+    ),
     Metric("step_seconds_sum", "counter", "seconds", "spent in steps that computed something"),
     *_buckets("step_seconds", STEP_BOUNDS, "steps", "that took at most {} s"),
 )
@@ -133,11 +145,44 @@ class StepMeter:
         for count, kind in zip(numbers[2::stride], numbers[4::stride], strict=True):
             self._tokens[kind] += count
 
+    def stopped(self, seconds: float) -> None:
+        """A part of a step took so long; its tokens count when it has ended."""
+        self._seconds.total += seconds
+
     def values(self) -> dict[str, float]:
         """The figures by name."""
         kinds = {f"tokens_{kind.name.lower()}": self._tokens[kind] for kind in Kind}
         counted = {"rows_failed": self.rows_failed, "step_seconds_sum": self._seconds.total}
         return {**kinds, **counted, **self._seconds.values("step_seconds")}
+
+
+class StartMeter:
+    """How many layers of others each STAT request had to wait for; one that waits at a trunk is not counted."""
+
+    def __init__(self) -> None:
+        self._placed: dict[int, int] = {}  # by handle: layers computed when it came
+        self._capped = 0
+        self.worst = 0
+
+    def placed(self, handle: int, layers: int) -> None:
+        """One has come, when so many layers had been computed."""
+        self._placed[handle] = layers
+
+    def begin(self, rows: Iterable[Row], layers: int, capped: int) -> None:
+        """These rows begin, after so many layers; `capped` counts those who have had to wait for the end of a pass."""
+        if not self._placed:
+            return
+        if capped != self._capped:  # they are those who have not begun
+            self._placed.clear()
+            self._capped = capped
+        for row in rows:
+            if row.handle in self._placed:
+                self.worst = max(self.worst, layers - self._placed.pop(row.handle))
+
+    def ended(self, outcomes: Iterable[Outcome]) -> None:
+        """Some of them may never have begun."""
+        for outcome in outcomes:
+            self._placed.pop(outcome.handle, None)
 
 
 class RequestMeter:

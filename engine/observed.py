@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 
+from engine.batch import Signal
 from engine.config import EngineConfig
 from engine.request import Outcome, Priority
 from engine.sequence import Sequence, branch_of
@@ -17,6 +18,11 @@ class Observed:
     """The figures of a scheduler; it owns everything named here."""
 
     config: EngineConfig
+    signal: Signal
+    held: frozenset[int] = frozenset()  # handles whose rows stand still between two layers
+    admits = Priority.ROUTINE  # the lowest class that may start now
+    freezes = capped_starts = abandoned_passes = abandoned_tokens = 0
+    frozen_seconds = 0.0
     trunks: Trunks
     _waiting: Waiting
     _slots: Slots
@@ -27,6 +33,16 @@ class Observed:
     def running(self) -> int:
         """Sequences that hold a slot."""
         return self._slots.used
+
+    @property
+    def places(self) -> int:
+        """Slots that there are now."""
+        return self.config.slots
+
+    @property
+    def stoppable(self) -> bool:
+        """Whether the pass that begins now may be stopped between two layers."""
+        return False
 
     @property
     def waiting(self) -> int:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import logging
 import traceback
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from itertools import chain
 
 import numpy as np
 import torch
+from torch import Tensor
 
-from engine.batch import Batch, Row, RowOutput
+from engine.batch import Batch, Row, RowOutput, Signal
 from engine.config import EngineConfig
 from engine.errors import EngineFailed, OutOfMemory, RowFailed
 from engine.model import Model, StepInputs
@@ -23,22 +26,41 @@ log = logging.getLogger(__name__)
 _DOUBT_AFTER = 4  # rows that fail in succession before it is tried whether anything can be computed at all
 
 
+class _Stopped(Exception):
+    """A pass was stopped between two layers, and `Runner` keeps it."""
+
+
+@dataclass(slots=True)
+class _Pass:
+    """Rows on their way through the layers: `hidden` `[T, hidden]` is what those before `layer` gave."""
+
+    rows: Sequence[Row]
+    step: StepInputs
+    hidden: Tensor
+    layer: int = 0
+
+
 class Runner:
-    """One model and its pool of keys and values, per layer in the layout of its kernels, blocks first."""
+    """One model and its pool of keys and values, per layer in the layout of its kernels, blocks first.
+
+    A pass that may be stopped looks at the signal after every layer; it is kept until it is resumed, or until a batch comes that
+    does not run beside it. Rows that are replayed after a fault are not stopped.
+    """
 
     def __init__(self, model: Model, config: EngineConfig) -> None:
         self.model, self._config = model, config
         pools = [model.kernels.pools(config.blocks) for _ in range(model.layers)]
         self._keys, self._values = [keys for keys, _ in pools], [values for _, values in pools]
         self._barren = 0  # rows that have failed since one succeeded
+        self._stopped: _Pass | None = None
         self._reader = Reader(model, config.blocks, config.block_size)
         if config.poison_free_blocks:
             for pool in (*self._keys, *self._values):
                 pool.fill_(float("nan"))
 
-    def run(self, batch: Batch) -> list[RowOutput]:
-        """Compute every row; an output per row, in order. A row that fails does so alone; EngineFailed when none can be
-        computed.
+    def run(self, batch: Batch) -> list[RowOutput] | None:
+        """Compute every row; an output per row, in order, or None when the pass was stopped. A row that fails does so alone;
+        EngineFailed when none can be computed.
         """
         if torch.get_num_threads() != self._config.threads:  # counted per thread, and what was proven was proven for this number
             torch.set_num_threads(self._config.threads)
@@ -52,9 +74,21 @@ class Runner:
             for pool in (*self._keys, *self._values):
                 pool[targets] = pool[sources]
         with torch.inference_mode():
-            outputs = self._isolated(batch.rows) if batch.rows else []
+            try:
+                outputs = self._isolated(batch.rows, whole=self._whole(batch)) if batch.rows else []
+            except _Stopped:
+                return None
         self._doubt(outputs)
         return outputs
+
+    def _whole(self, batch: Batch) -> Callable[[], list[RowOutput]]:
+        """How all rows are computed together: from the beginning, or from the layer where they were stopped."""
+        stopped, signal = self._stopped if batch.resumes else None, batch.signal or Signal()
+        if not batch.beside:
+            self._stopped = None
+        if stopped is not None:
+            return partial(self._go_on, stopped, signal, stoppable=batch.stoppable)
+        return partial(self._forward, batch.rows, signal, stoppable=batch.stoppable)
 
     def _doubt(self, outputs: list[RowOutput]) -> None:
         """A request that fails is to blame for it; when one after the other fails and a known one does too, the engine is."""
@@ -76,13 +110,15 @@ class Runner:
         self._keys, self._values = [keys for keys, _ in pools], [values for _, values in pools]
         return self._forward([Row(0, 0, (0,), (0,), targets=(0,))])
 
-    def _isolated(self, rows: Sequence[Row], *, short: bool = False) -> list[RowOutput]:
+    def _isolated(
+        self, rows: Sequence[Row], *, short: bool = False, whole: Callable[[], list[RowOutput]] | None = None
+    ) -> list[RowOutput]:
         """Run rows together; when that raises, replay them in halves until the guilty row stands alone. Where memory ran out, a row
         that stands alone is computed in parts.
 
         A replay writes the same keys and values to the same places, so it changes no bit of the others.
         """
-        outputs, scarce, said = self._tried(lambda: self._forward(rows))
+        outputs, scarce, said = self._tried(whole or partial(self._forward, rows))
         if outputs is not None:
             for output in outputs if short else ():
                 output.short = True
@@ -108,15 +144,24 @@ class Runner:
         """
         try:
             return compute(), False, ""
+        except _Stopped:
+            raise
         except Exception as error:  # noqa: BLE001 — process edge: whatever one row raises must not reach the others
             return None, is_shortage(error), traceback.format_exception_only(error)[-1].strip()
 
-    def _forward(self, rows: Sequence[Row]) -> list[RowOutput]:
+    def _forward(self, rows: Sequence[Row], signal: Signal | None = None, *, stoppable: bool = False) -> list[RowOutput]:
         step = self._inputs(rows)
-        hidden = self.model.embed(step)
-        for index in range(self.model.layers):
-            hidden = self.model.layer(index, hidden, step, self._keys[index], self._values[index])
-        return self._reader.read(rows, hidden)
+        return self._go_on(_Pass(rows, step, self.model.embed(step)), signal or Signal(), stoppable=stoppable)
+
+    def _go_on(self, one: _Pass, signal: Signal, *, stoppable: bool) -> list[RowOutput]:
+        for index in range(one.layer, self.model.layers):
+            if stoppable and signal.raised and index > one.layer:  # one layer at least: every time it goes on it comes further
+                one.layer = index
+                self._stopped = one
+                raise _Stopped
+            one.hidden = self.model.layer(index, one.hidden, one.step, self._keys[index], self._values[index])
+            signal.layers += 1
+        return self._reader.read(one.rows, one.hidden)
 
     def _inputs(self, rows: Sequence[Row]) -> StepInputs:
         geometry = self.model.geometry

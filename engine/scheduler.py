@@ -11,7 +11,7 @@ import math
 from collections import deque
 from collections.abc import Callable
 
-from engine.batch import Batch, Row, RowOutput
+from engine.batch import Batch, Row, RowOutput, Signal
 from engine.blocks import BlockPool
 from engine.budget import Budget
 from engine.config import EngineConfig
@@ -42,7 +42,7 @@ class Scheduler(Observed):
         self._slots = Slots(config, self.ledger, limits.window)
         self._by_handle: dict[int, Sequence] = {}
         self._doomed: set[int] = set()  # cancelled while a step computes them
-        self._in_flight = False
+        self._in_flight, self.signal = False, Signal()
         self._settled: deque[Outcome] = deque()
         self.steps = self.tokens = self.idle_slot_steps = 0
         self.trunk_tokens = self.recomputed_tokens = self.reused_tokens = self.evictions = self.pauses = 0
@@ -92,11 +92,11 @@ class Scheduler(Observed):
         rows = self._rows()
         self.idle_slot_steps += self._next() is not None
         self._in_flight = True
-        return Batch(rows, self.pool.drain_released(), self.ledger.drain_copies())
+        return Batch(rows, self.pool.drain_released(), self.ledger.drain_copies(), self.signal, self.stoppable)
 
-    def postprocess(self, batch: Batch, outputs: list[RowOutput]) -> list[Outcome]:
+    def postprocess(self, batch: Batch, outputs: list[RowOutput] | None) -> list[Outcome]:
         """Count what was computed and settle what ended; returns every outcome since the last call."""
-        self._count(batch, outputs)
+        self._count(batch, outputs or [])
         outcomes = list(self._settled)
         self._settled.clear()
         return outcomes
@@ -120,13 +120,13 @@ class Scheduler(Observed):
         if batch.rows:
             self.steps, self.tokens = self.steps + 1, self.tokens + tokens
             self.budget.note(short=short)
-        for handle in doomed & by_handle.keys():
+        for handle in (doomed & by_handle.keys()) - self.held:
             self._settle(by_handle[handle], "cancelled")
-        doomed.clear()
+        doomed &= self.held
 
     def _next(self) -> Sequence | None:
         """Who starts next if it may now; after `_admit` there is nobody, and if there were it would be counted as a fault."""
-        return self._waiting.choose(self._fits) if self.running < self.config.slots else None
+        return self._waiting.choose(self._fits, self.admits) if self.running < self.places else None
 
     def _fits(self, sequence: Sequence) -> bool:
         lacking = self.ledger.lacking(sequence)
@@ -143,8 +143,8 @@ class Scheduler(Observed):
         if first is None:
             return False
         stat, found = first.priority is Priority.STAT, self.cache.held(first, self.ledger)
-        slots, blocks = 1 + self.running - self.config.slots, self.ledger.lacking(first) - len(found)
-        chosen = victims(self._slots, slots=slots, blocks=blocks, leaving=Leaving(self.pool, found)) if stat else []
+        slots, blocks = 1 + self.running - self.places, self.ledger.lacking(first) - len(found)
+        chosen = victims(self._slots.but(self.held), slots=slots, blocks=blocks, leaving=Leaving(self.pool, found)) if stat else []
         for sequence in chosen:
             self._evict(sequence)
         return bool(chosen) or (blocks > 0 and (slots <= 0 or stat) and self._let_go(first.priority))
@@ -222,7 +222,7 @@ class Scheduler(Observed):
 
     def _withdraw(self, sequence: Sequence) -> None:
         """Cancelled: a row in a running step goes when the step has ended."""
-        if self._in_flight and sequence.running:
+        if sequence.running and (self._in_flight or sequence.handle in self.held):
             self._doomed.add(sequence.handle)
             if isinstance(sequence, Trunk):
                 self.trunks.end(sequence)  # who comes now needs another

@@ -1,4 +1,4 @@
-"""The proof at start: one request has the same bits alone, in company, from a trunk, after giving way and from the cache."""
+"""The proof at start: one request has the same bits alone, in company, from a trunk, frozen, after giving way, from the cache."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Protocol
 from engine.batch import Batch, RowOutput
 from engine.blocks import BlockPool
 from engine.config import EngineConfig
+from engine.freezing import FreezingScheduler
 from engine.limits import Limits
 from engine.request import (
     REFERENCE,
@@ -26,7 +27,6 @@ from engine.request import (
     Score,
     ScoreResult,
 )
-from engine.scheduler import Scheduler
 
 Bits = dict[int, bytes]
 _LENGTHS = (2, 9, 33, 64, 65, 66, 130, 193)  # of the scores at the beginning of the mix
@@ -37,8 +37,8 @@ _FEW = 4  # slots, so that somebody has to give way
 class Runs(Protocol):
     """What the self-test needs of a runner."""
 
-    def run(self, batch: Batch) -> list[RowOutput]:
-        """Compute every row."""
+    def run(self, batch: Batch) -> list[RowOutput] | None:
+        """Compute every row, or stop between two layers."""
         ...
 
 
@@ -64,7 +64,7 @@ def requests(limits: Limits, capacity: int) -> list[Request]:
 
 def bits(runner: Runs, config: EngineConfig, limits: Limits, batch: list[Request]) -> Bits:
     """Run requests together on an empty pool; the bits of their results by place, empty for one that failed."""
-    scheduler = Scheduler(config, BlockPool(config.blocks), limits, lambda: 0.0)
+    scheduler = _scheduler(config, limits)
     _add(scheduler, dict(enumerate(batch)), Priority.ROUTINE)
     return _ended(runner, scheduler)
 
@@ -73,7 +73,7 @@ def disturbed(runner: Runs, config: EngineConfig, limits: Limits, batch: list[Re
     """As `bits`, of the batch and of the urgent ones that it gives way to after two steps, and of the batch once more on the same
     pool.
     """
-    scheduler, first = Scheduler(config, BlockPool(config.blocks), limits, lambda: 0.0), len(batch)
+    scheduler, first = _scheduler(config, limits), len(batch)
     _add(scheduler, dict(enumerate(batch)), Priority.ROUTINE)
     begun = _ended(runner, scheduler, steps=2)
     _add(scheduler, dict(enumerate(urgent, start=first)), Priority.STAT)
@@ -86,12 +86,32 @@ def disturbed(runner: Runs, config: EngineConfig, limits: Limits, batch: list[Re
     ]
 
 
-def _add(scheduler: Scheduler, batch: dict[int, Request], priority: Priority) -> None:
+def frozen(runner: Runs, config: EngineConfig, limits: Limits, batch: list[Request], urgent: list[Request]) -> list[Bits]:
+    """As `bits`, of the batch, whose passes are stopped after every layer, and of the urgent ones, one of which comes each time."""
+    scheduler, left, found = _scheduler(config, limits), dict(enumerate(urgent, start=len(batch))), Bits()
+    _add(scheduler, dict(enumerate(batch)), Priority.ROUTINE)
+    while scheduler.has_work or left:
+        scheduler.signal.raised, steps = True, scheduler.steps
+        found |= _ended(runner, scheduler, steps=1)
+        if left and (steps == scheduler.steps or not scheduler.has_work):
+            handle = min(left)
+            _add(scheduler, {handle: left.pop(handle)}, Priority.STAT)
+    return [
+        {place: found[place] for place in range(len(batch))},
+        {place: found[len(batch) + place] for place in range(len(urgent))},
+    ]
+
+
+def _scheduler(config: EngineConfig, limits: Limits) -> FreezingScheduler:
+    return FreezingScheduler(config, BlockPool(config.blocks), limits, lambda: 0.0)
+
+
+def _add(scheduler: FreezingScheduler, batch: dict[int, Request], priority: Priority) -> None:
     for handle, request in batch.items():
         scheduler.add(handle, request, priority, 0.0)
 
 
-def _ended(runner: Runs, scheduler: Scheduler, steps: int | None = None) -> Bits:
+def _ended(runner: Runs, scheduler: FreezingScheduler, steps: int | None = None) -> Bits:
     """Go so many steps, or to the end; the bits of what has ended, by handle."""
     found: Bits = {}
     while scheduler.has_work and steps != 0:
@@ -121,6 +141,8 @@ def run(runner: Runs, config: EngineConfig, limits: Limits) -> tuple[bool, str]:
     related, urgent = range(_PLAIN, len(mix)), range(0, _PLAIN, 2)
     few = dataclasses.replace(narrow, slots=min(_FEW, config.slots))
     found = disturbed(runner, few, limits, [mix[place] for place in related], [mix[place] for place in urgent])
-    same = same and found == [dict(enumerate(alone[place] for place in places)) for places in (related, urgent, related)]
+    found += frozen(runner, few, limits, [mix[place] for place in related], [mix[place] for place in urgent])
+    wanted = (related, urgent, related, related, urgent)
+    same = same and found == [dict(enumerate(alone[place] for place in places)) for places in wanted]
     golden = hashlib.sha256(b"|".join(alone[place] for place in sorted(alone))).hexdigest()
     return same and all(alone.values()), golden

@@ -5,7 +5,7 @@ Where the share beside STAT is too small for all of a group, they take turns.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 
 from engine.batch import Row
 from engine.config import EngineConfig
@@ -23,6 +23,10 @@ def pace(config: EngineConfig, to_go: int) -> int:
     )
 
 
+def _without(group: dict[int, Sequence], held: Set[int]) -> dict[int, Sequence]:
+    return {handle: sequence for handle, sequence in group.items() if handle not in held}
+
+
 class Slots:
     """The running sequences in groups: each class first its short ones, then its long ones."""
 
@@ -35,6 +39,10 @@ class Slots:
     def __iter__(self) -> Iterator[Sequence]:
         for group in self._groups:
             yield from tuple(group.values())  # other threads ask for figures while this one lets sequences in and out
+
+    def but(self, held: Set[int]) -> Iterator[Sequence]:
+        """Who runs and is not `held`."""
+        return (sequence for sequence in self if sequence.handle not in held)
 
     def hold(self, sequence: Sequence) -> None:
         """Give a sequence a slot, or the place of its class when that has changed."""
@@ -53,11 +61,19 @@ class Slots:
             sequence.place, sequence.running = None, False
             self.used -= 1
 
-    def deal(self, budget: int) -> list[Row]:
-        """The next chunk of each running sequence, `budget` tokens at most together; takes the blocks they need."""
+    @property
+    def urgent(self) -> dict[int, Sequence]:
+        """The short sequences of STAT, by handle."""
+        return self._groups[0]
+
+    def deal(self, budget: int, held: Set[int] = frozenset()) -> list[Row]:
+        """The next chunk of each running sequence, `budget` tokens at most together; takes the blocks they need. Beside rows that
+        are `held` in a pass that stands still only STAT has a turn.
+        """
         rows: list[Row] = []
         left, dealt, stat = budget, 0, False
-        for index, group in enumerate(self._groups):
+        groups = [_without(group, held) for group in self._groups[:_BELOW_STAT]] if held else self._groups
+        for index, group in enumerate(groups):
             if index == _BELOW_STAT and dealt:
                 stat, left = True, self._beside(dealt, self._config.stat_share, left)
             if not group:

@@ -17,7 +17,7 @@ WIDTH, LEFT, RIGHT, TOP = 1080.0, 220.0, 20.0, 62.0
 LANE, ENGINE_LANE, FOOT = 15.0, 20.0, 40.0
 MOST_LANES = 60
 _FINE = 8000  # bars up to which every step is drawn apart
-INK, QUIET, RULE, PAPER = "#0f172a", "#475569", "#dfe5eb", "#ffffff"
+INK, QUIET, RULE, PAPER, FROZEN = "#0f172a", "#475569", "#dfe5eb", "#ffffff", "#38bdf8"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +84,7 @@ def words(steps: Sequence[Step], found: Sequence[Lane]) -> str:
         return "No step has been recorded."
     tokens: Counter[Kind] = Counter()
     for lane in found:
-        for _, mark in lane.rows:
+        for _, mark in lane.counted:
             tokens[Kind(mark.kind)] += mark.tokens
     spent = [sum(getattr(step.times, end) - getattr(step.times, start) for step in steps) for start, end in _PARTS]
     whole = steps[-1].times.ended - steps[0].times.began
@@ -143,7 +143,13 @@ def _grid(root: ET.Element, axis: _Axis, bottom: float, left_out: int) -> None:
         _text(root, x, bottom + 14, f"{tick:g}", fill=QUIET, anchor="middle")
     _text(root, WIDTH - RIGHT, bottom + 30, "ms since the first request", fill=QUIET, anchor="end")
     more = f"{left_out} more lanes not shown · " if left_out > 0 else ""
-    _text(root, 8, bottom + 30, f"{more}thin line: waits · • finished · × failed or cancelled · ▲ computed again", fill=QUIET)
+    _text(
+        root,
+        8,
+        bottom + 30,
+        f"{more}thin line: waits, light blue: its pass stands still · • finished · × failed or cancelled · ▲ computed again",
+        fill=QUIET,
+    )
 
 
 def _engine(root: ET.Element, axis: _Axis, steps: Sequence[Step]) -> None:
@@ -165,6 +171,8 @@ def _lane(root: ET.Element, axis: _Axis, lane: Lane, top: float, *, fine: bool) 
         rows = [step for step, mark in lane.rows if mark.kind == kind]
         spans = ((axis(a), axis(b)) for a, b in (_apart(rows) if fine else _joined(rows)))
         _bars(group, spans, middle - look.height / 2, look.height, look.fill)
+    stood = ((axis(stopped), axis(resumed)) for stopped, resumed in lane.stood)
+    _bars(group, stood, middle - 1.5, 3, FROZEN)
     for step, _ in lane.again:
         x = axis(step.times.scheduled)
         _add(group, "path", d=f"M{_n(x - 4)} {_n(middle + 6)}h8l-4 -8z", fill=INK)
@@ -173,9 +181,9 @@ def _lane(root: ET.Element, axis: _Axis, lane: Lane, top: float, *, fine: bool) 
 
 
 def _said(lane: Lane) -> str:
-    tokens = sum(mark.tokens for _, mark in lane.rows)
+    tokens = sum(mark.tokens for _, mark in lane.counted)
     ran = lane.rows[-1][0].times.ran - lane.rows[0][0].times.scheduled
-    return f"{lane.name}: {tokens:,} tokens in {len(lane.rows)} steps over {ran * 1e3:,.1f} ms" + (
+    return f"{lane.name}: {tokens:,} tokens in {len(lane.counted)} steps over {ran * 1e3:,.1f} ms" + (
         f", {lane.state}" if lane.state else ""
     )
 

@@ -55,6 +55,19 @@ class Times(NamedTuple):
     ended: float
 
 
+class Part(enum.IntFlag):
+    """Which part of a pass a step computes, where the pass was stopped between two layers."""
+
+    WHOLE = 0
+    STOPPED = 1  # it ends before the last layer
+    RESUMED = 2  # it goes on after the last such step
+
+    @classmethod
+    def of(cls, *, stopped: bool, resumes: bool) -> Part:
+        """Of a step that was stopped, that goes on, or both."""
+        return cls(cls.STOPPED * stopped | cls.RESUMED * resumes)
+
+
 @dataclass(frozen=True, slots=True)
 class Step:
     """One step: its times and its rows, five numbers each (`Mark`)."""
@@ -64,6 +77,7 @@ class Step:
     numbers: array[int]
     waiting: int
     blocks_used: int
+    part: Part = Part.WHOLE
 
     @property
     def marks(self) -> Iterator[Mark]:
@@ -164,7 +178,19 @@ class Lane:
     def again(self) -> list[tuple[Step, Mark]]:
         """Rows that begin before the end of the one before them: the request had given way and is computed again."""
         pairs = itertools.pairwise(self.rows)
-        return [row for (_, before), row in pairs if row[1].start < before.start + before.tokens]
+        again = (row for (_, before), row in pairs if row[1].start < before.start + before.tokens)
+        return [row for row in again if not row[0].part & Part.RESUMED]
+
+    @property
+    def counted(self) -> list[tuple[Step, Mark]]:
+        """Rows whose tokens were counted when the step ended: what was stopped between two layers was not yet."""
+        return [row for row in self.rows if not row[0].part & Part.STOPPED]
+
+    @property
+    def stood(self) -> list[tuple[float, float]]:
+        """From when to when its pass stood still between two layers."""
+        pairs = itertools.pairwise(step for step, _ in self.rows)
+        return [(one.times.ran, other.times.scheduled) for one, other in pairs if other.part & Part.RESUMED]
 
 
 def lanes(trace: Trace) -> list[Lane]:
@@ -220,7 +246,8 @@ def _verbs(steps: Sequence[Step], micros: Callable[[float], int]) -> Iterator[di
         began, scheduled, ran, ended = map(micros, step.times)
         rows = len(step.numbers) // len(Mark._fields)
         tokens = sum(mark.tokens for mark in step.marks)
-        yield _span(_ENGINE, 1, f"step {step.number}", "step", began, ended, rows=rows, tokens=tokens)
+        more = {"part": step.part.name.lower()} if step.part.name and step.part else {}
+        yield _span(_ENGINE, 1, f"step {step.number}", "step", began, ended, rows=rows, tokens=tokens, **more)
         yield _span(_ENGINE, 1, "schedule", "verb", began, scheduled)
         yield _span(_ENGINE, 1, "run", "verb", scheduled, ran)
         yield _span(_ENGINE, 1, "postprocess", "verb", ran, ended)
@@ -237,6 +264,8 @@ def _track(lane: Lane, tid: int, micros: Callable[[float], int]) -> Iterator[dic
         kind = Kind(mark.kind).name.lower()
         span = (micros(step.times.scheduled), micros(step.times.ran))
         yield _span(_REQUESTS, tid, kind, kind, *span, step=step.number, first=mark.start, tokens=mark.tokens)
+    for stood, resumed in lane.stood:
+        yield _span(_REQUESTS, tid, "stands still", "stands still", micros(stood), micros(resumed))
     instants = [(step.times.scheduled, "computed again") for step, _ in lane.again]
     if lane.placed is not None:
         instants.append((lane.placed, "placed"))

@@ -52,12 +52,12 @@ class Waiting:
         """Of the classes below one, who stands aside and branches, in order."""
         return [sequence for *held, _ in self._queues[above + 1 :] for queue in held for sequence in queue.values()]
 
-    def choose(self, fits: Callable[[Sequence], bool]) -> Sequence | None:
-        """The next to start, or None. Nobody of a lower class passes one that waits, but for those who hold blocks: they give
-        them back by running.
+    def choose(self, fits: Callable[[Sequence], bool], lowest: Priority = Priority.ROUTINE) -> Sequence | None:
+        """The next to start of the classes down to `lowest`, or None. Nobody of a lower class passes one that waits, but for those
+        who hold blocks: they give them back by running.
         """
         closed = False
-        for aside, forked, others in self._queues:
+        for aside, forked, others in self._queues[: lowest + 1]:
             for sequence in chain(islice(aside.values(), SIGHT), islice(forked.values(), SIGHT)):
                 if fits(sequence):
                     return sequence

@@ -13,6 +13,7 @@ from engine import selftest
 from engine.batch import Batch, ExtraOutput, Row, RowOutput
 from engine.blocks import BlockPool
 from engine.config import EngineConfig
+from engine.freezing import FreezingScheduler
 from engine.limits import Limits
 from engine.request import (
     PRIVATE,
@@ -47,7 +48,7 @@ class Arrival:
 
 
 def scheduler(config: EngineConfig, limits: Limits = LIMITS, clock: Callable[[], float] = lambda: 0.0) -> Scheduler:
-    kind = StaticScheduler if config.mode == "static" else Scheduler
+    kind = StaticScheduler if config.mode == "static" else FreezingScheduler
     return kind(config, BlockPool(config.blocks), limits, clock)
 
 

@@ -51,12 +51,12 @@ class Broken:
         self._forward = runner._forward
         runner._forward = self._counted  # type: ignore[method-assign]
 
-    def _counted(self, rows: Sequence[Row]) -> list[RowOutput]:
+    def _counted(self, rows: Sequence[Row], *rest: object, **how: object) -> list[RowOutput]:
         self.forwards += 1
         error = self.fault(rows)
         if error is not None:
             raise error
-        return self._forward(rows)
+        return self._forward(rows, *rest, **how)
 
 
 @pytest.fixture

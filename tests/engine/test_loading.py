@@ -128,13 +128,26 @@ def test_without_its_self_test_no_engine_claims_batch_invariance(checkpoint: Pat
 
 def test_the_self_test_finds_a_runner_whose_bits_depend_on_the_batch(runner: Runner) -> None:
     class Dependent:
-        def run(self, batch: Batch) -> list[RowOutput]:
+        def run(self, batch: Batch) -> list[RowOutput] | None:
             outputs = runner.run(batch)
             noise = len(batch.rows) * 1e-7
-            return [dataclasses.replace(output, logprobs=tuple(value + noise for value in output.logprobs)) for output in outputs]
+            return outputs and [
+                dataclasses.replace(output, logprobs=tuple(value + noise for value in output.logprobs)) for output in outputs
+            ]
 
     assert selftest.run(runner, CONFIG, LIMITS)[0]
     assert not selftest.run(Dependent(), CONFIG, LIMITS)[0]
+
+
+def test_the_self_test_finds_a_pass_that_does_not_go_on_exactly(runner: Runner) -> None:
+    class Inexact:
+        def run(self, batch: Batch) -> list[RowOutput] | None:
+            outputs = runner.run(batch)
+            if outputs is None:
+                runner._stopped.hidden = runner._stopped.hidden * 1.001
+            return outputs
+
+    assert not selftest.run(Inexact(), CONFIG, LIMITS)[0]
 
 
 def test_the_self_test_finds_scores_that_an_earlier_request_left_wrong(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tests.services import ROOT
 
-MANAGE = '''
+MANAGE = """
 import os, sys, time
 import psycopg
 verb = sys.argv[1]
@@ -35,13 +35,13 @@ elif verb == "platform_worker" and os.environ.get("BROKEN_WORKER"):
     sys.exit("the worker cannot work")
 else:
     time.sleep(3600)
-'''
-APPLICATION = '''
+"""
+APPLICATION = """
 async def application(scope, receive, send):
     if scope["type"] == "http":
         await send({"type": "http.response.start", "status": 200, "headers": []})
         await send({"type": "http.response.body", "body": b"ok"})
-'''
+"""
 PATIENCE_S = 60.0
 STOP_PROMISE_S = 10.0  # Ctrl-C ends everything within this time
 

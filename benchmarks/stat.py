@@ -1,0 +1,130 @@
+"""`stat`: what somebody waits who asks for STAT at a random moment of an engine that is never idle, with freezing and without."""
+
+from __future__ import annotations
+
+import dataclasses
+import random
+import threading
+import time
+import timeit
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from benchmarks import models, workloads
+from benchmarks.measured import Bar, Measured, NotMeasured, median
+from benchmarks.options import Options
+from benchmarks.ours import answer, default, finished
+from benchmarks.peer import Work
+from engine import EngineConfig, EngineLoop, Generate, Priority, Score
+
+if TYPE_CHECKING:
+    from engine import Outcome
+
+_ASKED, _QUICK = 300, 24  # STAT requests of each run
+_GAP = 0.5  # seconds on average between the end of one and the next
+_LONG, _QUICK_LONG = 1 << 20, 1 << 18  # tokens of the score that runs meanwhile
+_PATIENCE = 60.0  # seconds until an answer is given up
+_READS = 200_000
+
+
+def stat(options: Options) -> Measured:
+    """A prompt of 200 tokens that wants 16, beside W1 repeated and a long score, sliding-window model."""
+    result = Measured("stat", "STAT beside a saturating load: 200 tokens and 16 more", options.precision, 1)
+    asked = [workloads.short_request(number) for number in range(_QUICK if options.quick else _ASKED)]
+    config = default(options.precision)
+    with _Engine(config) as engine:
+        idle, alone = engine.waits(asked)
+        engine.load(options)
+        busy, beside = engine.waits(asked)
+        stats = engine.loop.stats()
+    with _Engine(dataclasses.replace(config, freezes=0)) as engine:
+        engine.load(options)
+        unfrozen, _ = engine.waits(asked)
+    result.figures["bit_differences"] = sum(one != other for one, other in zip(alone, beside, strict=True))
+    result.figures["layer_check_us"] = _check()
+    for name in ("layers_until_start", "capped_starts", "freezes", "abandoned_passes"):
+        result.figures[name] = stats[name]
+    for label, waits, prefix in (("idle", idle, ""), ("freezing", busy, "stat"), ("freezes=0", unfrozen, "unfrozen")):
+        for share in (50, 99):
+            value = _quantile(waits, share)
+            result.bars.append(Bar(f"{label}, p{share}", value * 1e3, "ms from submit to answer"))
+            if prefix:
+                result.figures[f"{prefix}_p{share}_ratio"] = value / _quantile(idle, share)
+    result.notes.append(f"{len(asked)} requests each; the load is W1 again and again and one score, the queue never empty")
+    return result
+
+
+def _quantile(values: Sequence[float], share: int) -> float:
+    return median(values) if share == 50 else sorted(values)[min(len(values) - 1, len(values) * share // 100)]
+
+
+def _check() -> float:
+    """Microseconds that the look at the signal after each layer takes when nothing changed."""
+    from engine.batch import Signal
+
+    signal = Signal()
+    names = {"signal": signal, "stoppable": True}
+    both = min(timeit.repeat("stoppable and signal.raised; signal.layers += 1", globals=names, number=_READS, repeat=5))
+    return both / _READS * 1e6
+
+
+class _Engine:
+    """A loop of its own, and the load that is put on it."""
+
+    def __init__(self, config: EngineConfig) -> None:
+        from engine import load
+
+        self.loop = EngineLoop(load(models.folder(models.SLIDING), config=config))
+        self._moments, self._over = random.Random(4), False
+
+    def __enter__(self) -> _Engine:
+        self.loop.start()
+        self.waits([workloads.short_request(1000 + number) for number in range(3)])
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over = True
+        self.loop.stop(drain=False, timeout=_PATIENCE)
+
+    def load(self, options: Options) -> None:
+        """Keep it busy from now on: whoever has ended comes again."""
+        self._routine(Score(workloads.long(_QUICK_LONG if options.quick else _LONG)))
+        for piece in workloads.mixed():
+            self._routine(Generate(piece.tokens, piece.limit))
+        time.sleep(3.0)
+
+    def _routine(self, request: Score | Generate) -> None:
+        def again(outcome: Outcome) -> None:
+            if not self._over:
+                finished(outcome)
+                self._routine(request)
+
+        self.loop.submit(request, priority=Priority.ROUTINE, on_outcome=again)
+
+    def waits(self, asked: Sequence[Work]) -> tuple[list[float], list[object]]:
+        """Seconds of each from `submit` to its outcome, one after the other at random moments; and the answers."""
+        seconds, answers = [], []
+        for piece in asked:
+            time.sleep(self._moments.expovariate(1 / _GAP) if self._loading else 0.0)
+            took, outcome = self._asked(Generate(piece.tokens, piece.limit))
+            seconds.append(took)
+            answers.append(answer(finished(outcome)))
+        return seconds, answers
+
+    @property
+    def _loading(self) -> bool:
+        return self.loop.engine.scheduler.running > 0
+
+    def _asked(self, request: Generate) -> tuple[float, Outcome]:
+        there, found = threading.Event(), []
+
+        def ended(outcome: Outcome) -> None:
+            found.append((time.perf_counter(), outcome))
+            there.set()
+
+        begun = time.perf_counter()
+        self.loop.submit(request, priority=Priority.STAT, on_outcome=ended)
+        if not there.wait(_PATIENCE):
+            raise NotMeasured("a STAT request did not end")
+        ((at, outcome),) = found
+        return at - begun, outcome

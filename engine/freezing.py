@@ -1,0 +1,142 @@
+"""STAT does not wait for a pass to end: it stands still between two layers, STAT runs, and it goes on from its layer.
+
+A pass that was stopped (`Batch.stoppable`, `Signal.raised`) comes back without outputs. Its sequences are *held*: they keep their
+blocks, nobody sends them away, and one that is cancelled goes when the pass has ended. Their slots are lent to STAT meanwhile.
+Where STAT can fit only without their blocks the pass is *abandoned*: nothing of it counts, its sequences are as they were before.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+
+from engine.batch import Batch, Row, RowOutput
+from engine.preemption import Leaving, victims
+from engine.request import Outcome, Priority
+from engine.scheduler import Scheduler
+
+
+@dataclass(slots=True)
+class Standing:
+    """A pass that was stopped. Times are those that `schedule` is given."""
+
+    batch: Batch
+    lent: int  # slots: of those in it who are below STAT
+    freezes: int = 0  # times that steps of STAT ran meanwhile
+    seconds: float = 0.0  # that they took
+    since: float | None = None  # when the first of them began, since it was last stopped
+    capped: bool = False  # STAT waited because it had stood still as often, or as long, as it may
+
+
+class FreezingScheduler(Scheduler):
+    """Continuous batching whose passes may stand still."""
+
+    _standing: Standing | None = None
+
+    @property
+    def places(self) -> int:
+        """Slots that there are now: those of a pass that stands still are lent."""
+        return self.config.slots + (self._standing.lent if self._standing else 0)
+
+    @property
+    def stoppable(self) -> bool:
+        """A pass of lower classes, or of long chunks of STAT."""
+        return self._standing is None and not self._slots.urgent and self.config.freezes > 0
+
+    def schedule(self, now: float) -> Batch:
+        """The next step of STAT while a pass stands still; the pass itself when there is none or it has stood long enough."""
+        one = self._standing
+        if one is None:
+            return super().schedule(now)
+        batch = super().schedule(now) if self._may_stand(one, now) else Batch(())
+        if self._standing is None:  # abandoned
+            self._stood(one, now)
+            return batch
+        if not batch.rows:
+            return self._resumed(one, now, batch)
+        if one.since is None:
+            one.since, one.freezes, self.freezes = now, one.freezes + 1, self.freezes + 1
+        return dataclasses.replace(batch, beside=True)
+
+    def postprocess(self, batch: Batch, outputs: list[RowOutput] | None) -> list[Outcome]:
+        """As any; no outputs: the pass was stopped between two layers."""
+        if outputs is None:
+            self._stand(batch)
+            batch = Batch(())
+        return super().postprocess(batch, outputs)
+
+    def _count(self, batch: Batch, outputs: list[RowOutput]) -> None:
+        one = self._standing if batch.resumes else None
+        if one is not None:
+            self.capped_starts += self._waiting.count(Priority.STAT) if one.capped else 0
+            self._let_loose()
+        super()._count(batch, outputs)
+        if one is not None:
+            self._take_back()
+
+    def _stand(self, batch: Batch) -> None:
+        if self._standing is None:
+            lent = sum(self._by_handle[row.handle].priority is not Priority.STAT for row in batch.rows)
+            self._standing = Standing(batch, lent)
+            self.held, self.admits = frozenset(row.handle for row in batch.rows), Priority.STAT
+
+    def _let_loose(self) -> None:
+        self._standing, self.held, self.admits = None, frozenset(), Priority.ROUTINE
+
+    def _may_stand(self, one: Standing, now: float) -> bool:
+        """Whether STAT may run now; at a limit it waits for the end of the pass."""
+        spent = one.seconds + (0.0 if one.since is None else now - one.since)
+        if spent >= self.config.frozen_seconds or (one.since is None and one.freezes >= self.config.freezes):
+            one.capped = one.capped or self._waiting.count(Priority.STAT) > 0
+            return False
+        return True
+
+    def _resumed(self, one: Standing, now: float, between: Batch) -> Batch:
+        """The pass once more, with what became free and what is to be copied meanwhile, but not what had been before."""
+        self._stood(one, now)
+        return dataclasses.replace(between, rows=one.batch.rows, signal=self.signal, stoppable=True, resumes=True)
+
+    def _stood(self, one: Standing, now: float) -> None:
+        if one.since is not None:
+            spent = max(0.0, now - one.since)  # clocks are set back at times
+            one.seconds, one.since = one.seconds + spent, None
+            self.frozen_seconds += spent
+
+    def _rows(self) -> list[Row]:
+        return self._slots.deal(self.budget.now, self.held)
+
+    def _make_room(self) -> bool:
+        """While a pass stands still, for STAT alone; where that takes blocks that are pinned, the pass is abandoned."""
+        if self._standing is None:
+            return super()._make_room()
+        first = self._waiting.first()
+        if first is None or first.priority is not Priority.STAT:
+            return False
+        if super()._make_room():
+            return True
+        if self.running >= self.places or self._fits(first):
+            return False
+        pinned, self.held = self.held, frozenset()
+        if not super()._make_room():
+            self.held = pinned
+            return False
+        self._abandon(self._standing)
+        return True
+
+    def _abandon(self, one: Standing) -> None:
+        """The pass does not go on: its tokens do not count, and who was cancelled in it goes now."""
+        self.abandoned_passes += 1
+        self.abandoned_tokens += one.batch.tokens
+        self._let_loose()
+        for handle in self._doomed & self._by_handle.keys():
+            self._settle(self._by_handle[handle], "cancelled")
+        self._doomed.clear()
+        self._take_back()
+
+    def _take_back(self) -> None:
+        """The slots that were lent: as many of the lower classes give way as are too many."""
+        lower = sum(sequence.priority is not Priority.STAT for sequence in self._slots)
+        excess = min(lower, self.running - self.config.slots)
+        if excess > 0:
+            for sequence in victims(self._slots, slots=excess, blocks=0, leaving=Leaving(self.pool)):
+                self._evict(sequence)

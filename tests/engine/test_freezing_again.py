@@ -1,0 +1,107 @@
+"""What is promised elsewhere, once more with passes that are stopped after every layer of every second step while STAT comes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import invariant, rule
+
+from engine.config import Kernels, Precision
+from engine.runner import Runner
+from tests.engine import driving
+from tests.engine.conftest import CONFIG
+from tests.engine.driving import Arrival, bits, drive, echo
+from tests.engine.freezing_by_force import Forced
+from tests.engine.test_bits import FAST, PLAIN, REQUESTS, check_mixes, oracle_of, runner_of
+from tests.engine.test_conservation import Life, SlidingLife
+from tests.engine.test_sliding_trunks import REFERENCE as SHARED
+from tests.engine.test_sliding_trunks import WINDOW, Played, Score, alternate
+from tests.engine.test_what_blocks_hold import lived
+
+
+@pytest.fixture(autouse=True)
+def forced(monkeypatch: pytest.MonkeyPatch) -> list[Forced]:
+    """Every continuous scheduler that `driving` makes is such a one; they are listed."""
+    made: list[Forced] = []
+
+    def make(*arguments: object) -> Forced:
+        made.append(Forced(*arguments))
+        return made[-1]
+
+    monkeypatch.setattr(driving, "FreezingScheduler", make)
+    return made
+
+
+@pytest.mark.parametrize(("kernels", "precision", "threads"), [*FAST, *PLAIN[:2]])
+def test_random_mixes_give_the_bits_of_the_oracle(
+    checkpoint: Path, kernels: Kernels, precision: Precision, threads: int, forced: list[Forced]
+) -> None:
+    seeds = range(9200, 9225) if kernels == "native" else range(9300, 9304)
+    check_mixes(runner_of(checkpoint, kernels, precision, threads), oracle_of(checkpoint, kernels, precision), seeds, most=7)
+    assert sum(policy.freezes for policy in forced) > len(seeds)
+    assert len(forced) == len(seeds)
+
+
+def test_every_kind_at_once_gives_the_bits_of_the_oracle(
+    checkpoint: Path, runner: Runner, kernels: Kernels, forced: list[Forced]
+) -> None:
+    outcomes = drive(CONFIG, runner.run, [Arrival(place, request) for place, request in enumerate(REQUESTS)])
+    assert [bits(outcomes[place]) for place in range(len(REQUESTS))] == oracle_of(checkpoint, kernels, "fp32")
+    assert forced[0].freezes >= 4
+
+
+@pytest.mark.parametrize("block", range(3))
+def test_whatever_happens_each_reads_its_own_tokens(block: int, forced: list[Forced]) -> None:
+    lives = [lived(seed) for seed in range(1000 + block * 40, 1040 + block * 40)]
+    assert sum(life.finished for life in lives) > 200
+    assert sum(policy.freezes for policy in forced) > 40
+    assert sum(policy.abandoned_passes for policy in forced) > 0
+
+
+def test_trunks_that_slide_end_with_all_their_alternates(forced: list[Forced]) -> None:
+    played = Played()
+    played.add(Score(WINDOW, SHARED), *(alternate(at) for at in range(20, 380, 6)))
+    assert {outcome.state for outcome in played.run().values()} == {"finished"}
+    assert forced[0].freezes > 0
+
+
+class FrozenLife(Life):
+    """A random life with passes that are stopped, and whatever else happens meanwhile."""
+
+    @rule(cancelled=st.integers(0, 60))
+    def stop(self, cancelled: int) -> None:
+        batch = self.policy.schedule(0.0)
+        self.policy.cancel(cancelled)
+        self.end(self.policy.postprocess(batch, None if batch.stoppable and batch.rows else echo(batch)))
+
+    @invariant()
+    def nothing_is_lost(self) -> None:
+        self.policy.pool.check(self.policy.tables())
+        assert self.policy.ledger.check()
+        assert self.policy.running <= self.policy.places
+
+    @invariant()
+    def what_stands_still_is_pinned(self) -> None:
+        one = self.policy._standing
+        self.policy.cache.strike_out()  # as whoever looks for blocks does first
+        for row in one.batch.rows if one else ():
+            sequence = self.policy._by_handle[row.handle]
+            assert sequence.running
+            assert sequence.computed == row.start or sequence.computed < row.commit
+            assert row.blocks is sequence.blocks
+            assert all(self.policy.pool.references(block) > 0 for block in row.blocks)
+            assert not any(block in self.policy.cache._keys for block in row.blocks[-(-row.start // 8) - row.first :])
+
+
+class FrozenSlidingLife(FrozenLife):
+    """The same with a sliding window."""
+
+    limits = SlidingLife.limits
+
+
+TestFrozenLife, TestFrozenSlidingLife = FrozenLife.TestCase, FrozenSlidingLife.TestCase
+TestFrozenLife.settings = settings(max_examples=120, stateful_step_count=50, deadline=None)
+TestFrozenSlidingLife.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
