@@ -22,7 +22,7 @@ TABLE = Path("brca1/findlay2018_brca1_sge.tsv")
 REFERENCE = Path("human/BRCA1.GRCh37.chr17_41176312_41370000.fa.gz")
 REFERENCE_START = 41_176_312  # 1-based place of its first base on chromosome 17, GRCh37
 SEVERITY = {"Nonsense": 3, "Canonical splice": 3, "Splice region": 2, "Missense": 1}  # everything else 0
-WINDOW = 512
+WINDOW = 256
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,8 @@ def model_deltas(network: Llama, reference: Codes, changes: list[Change]) -> Rea
     places = sorted({change.place for change in changes})
     before = dict(zip(places, log_likelihoods(network, [sense_window(reference, place) for place in places]), strict=True))
     after = log_likelihoods(network, [sense_window(reference, change.place, change.alt) for change in changes])
-    return after - np.array([before[change.place] for change in changes])
+    deltas: Reals = after - np.array([before[change.place] for change in changes])
+    return deltas
 
 
 def sense_window(reference: Codes, place: int, base: str | None = None) -> Codes:

@@ -1,55 +1,67 @@
 """Measures a model folder on the held-out genes: `python -m models.training.evaluate FOLDER [--quick]`.
 
-The full evaluation writes `evaluation.json` into the folder; `--quick` measures a part of it and only prints.
+The full evaluation writes `evaluation.json` into the folder and, when stopped, goes on where it was; `--quick` measures a part and
+only prints.
 """
 
 import argparse
 import hashlib
 import json
-import time
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from models.training import machine, measures
-from models.training.copies import heldout_genes
-from models.training.genome import read_genome
-from models.training.measures import FULL, QUICK, Scale
-from models.training.network import load
+from models.training import brca1, machine, measures
+from models.training.copies import Gene, heldout_genes
+from models.training.finished import Finished
+from models.training.genome import Codes, read_genome
+from models.training.measures import FULL, QUICK, SURROUNDED, Scale
+from models.training.network import Llama, load
 
 MEASURED = ("model.safetensors", "config.json", "vocab.json", "heldout.tsv")
 
 
-def evaluate(folder: Path, scale: Scale) -> dict[str, Any]:
-    """Every figure of the model card, with what it was measured on."""
-    begun, worked = time.monotonic(), time.process_time()
+def evaluate(folder: Path, scale: Scale, *, kept: Path | None = None) -> dict[str, Any]:
+    """Every figure of the model card, with what it was measured on; `kept` holds the finished ones of a run that was stopped."""
     network, genome = load(folder), read_genome()
-    genes = heldout_genes(genome)
-    coding = measures.unseen_coding_sequences(genes, genome)
-    figures: dict[str, Any] = {
+    files = {name: file_hash(folder / name) for name in MEASURED if (folder / name).exists()}
+    genes, finished = heldout_genes(genome), Finished(kept, files)
+    return {
         "scale": scale.name,
         "seed": scale.seed,
-        "precision": "float32",
-        "files": {name: file_hash(folder / name) for name in MEASURED if (folder / name).exists()},
+        "precision": "bfloat16 autocast",
+        "files": files,
         "parameters": sum(weight.numel() for weight in network.parameters()),
         "heldout_genes": len(genes),
-        "copied_genes": len(genes) - len(coding),
-        "bits_per_base": measures.bits_per_base(network, genome, genes, scale.stride),
-        "variants": [measures.variant_effects(network, coding, genome, width, scale) for width in scale.widths],
+        "copied_genes": sum(gene.copied for gene in genes),
+        **{name: finished.measure(name, measure) for name, measure in _measures(network, genome, genes, scale).items()},
+        "environment": {**machine.describe(), **finished.spent},
     }
-    if scale.deletions:
-        figures["deletions"] = measures.deletion_effects(network, coding, scale.widths[0], scale)
-    if scale.shuffles:
-        figures["real_against_shuffled"] = measures.real_against_shuffled(network, coding, scale)
-    spent = {
-        "seconds": round(time.monotonic() - begun),
-        "processor_seconds": round(time.process_time() - worked),
+
+
+def _measures(network: Llama, genome: Codes, genes: Sequence[Gene], scale: Scale) -> dict[str, Callable[[], Any]]:
+    """What is measured at a scale, by the names in the record; nothing is measured yet."""
+    coding = measures.unseen_coding_sequences(genes, genome)
+    widths, seed = scale.widths, scale.seed
+    of: dict[str, Callable[[], Any]] = {
+        "bits_per_base": lambda: [measures.bits_per_base(network, genome, genes, width.bases, scale.stride) for width in widths],
+        "variants": lambda: [measures.variant_effects(network, coding, genome, width, seed) for width in widths],
     }
-    return {**figures, "environment": {**machine.describe(), **spent}}
+    if scale is FULL:
+        wide = measures.unseen_surrounded(genes, genome, SURROUNDED.bases // 2)
+        of["variants_surrounded"] = lambda: measures.variant_effects(network, wide, genome, SURROUNDED, seed)
+        of["deletions"] = lambda: [measures.deletion_effects(network, coding, width, seed) for width in widths]
+        of["real_against_shuffled"] = lambda: [measures.real_against_shuffled(network, coding, width, seed) for width in widths]
+    if scale is FULL and brca1.DATA.is_dir():
+        of["brca1"] = lambda: brca1.brca1(network, brca1.DATA, seed)
+    return of
 
 
 def write(folder: Path) -> dict[str, Any]:
-    figures = evaluate(folder, FULL)
+    kept = folder / "evaluation.part.json"
+    figures = evaluate(folder, FULL, kept=kept)
     (folder / "evaluation.json").write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
+    kept.unlink()
     return figures
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from models.training.genome import MODELS, Codes, decode, read_genome
 from models.training.orfs import Frame, heldout_frames
 
-HELDOUT = MODELS / "ecoli-orf-6l" / "heldout.tsv"
+HELDOUT = MODELS / "ecoli-orf-2k" / "heldout.tsv"
 COLUMNS = ("contig", "start", "end", "strand", "coding_bases", "sha256")
 CONTIG = "NC_008253.1"
 

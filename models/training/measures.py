@@ -13,14 +13,24 @@ from models.training.copies import Gene
 from models.training.genome import GENOME_END, TRAINING_END, Codes
 from models.training.markov import Markov
 from models.training.network import Llama
-from models.training.orfs import training_spans
+from models.training.orfs import Frame, training_spans
 from models.training.panels import Pair
 from models.training.scoring import Reals, bits, log_likelihoods
 
 Kind = TypeVar("Kind", bound=Hashable)
 
-ORDERS = (2, 5, 6, 8)
+ORDERS = (2, 4, 5, 6, 7, 8)
 PANEL_ORDER = 5  # of the chain that scores the variants beside the model
+
+
+@dataclass(frozen=True)
+class Width:
+    """How much is measured on windows of one length; the quick scale measures no deletions and no shuffles."""
+
+    bases: int
+    variants: int  # of each kind
+    deletions: int  # of each size
+    shuffles: int
 
 
 @dataclass(frozen=True)
@@ -29,20 +39,17 @@ class Scale:
 
     name: str
     stride: int  # every which window of the held-out genes
-    widths: tuple[int, ...]  # of the windows around variants
-    variants: int  # of each kind
-    deletions: int  # of each size; 0 leaves them out
-    shuffles: int  # 0 leaves them out
+    widths: tuple[Width, ...]
     seed: int = 1
 
 
-FULL = Scale("full", stride=1, widths=(256, 512), variants=300, deletions=300, shuffles=200)
-QUICK = Scale("quick", stride=18, widths=(256,), variants=50, deletions=0, shuffles=0)
+FULL = Scale("full", stride=1, widths=(Width(512, 300, 200, 100), Width(2_048, 150, 100, 50)))
+QUICK = Scale("quick", stride=18, widths=(Width(512, 50, 0, 0),))
+SURROUNDED = Width(2_046, 100, 0, 0)  # half of it is whole codons
 
 
-def bits_per_base(network: Llama, genome: Codes, genes: Sequence[Gene], stride: int) -> dict[str, Any]:
-    """Model and Markov chains on the same bases: held-out genes with their flanks, cut into windows of the context length."""
-    length = network.config.max_position_embeddings
+def bits_per_base(network: Llama, genome: Codes, genes: Sequence[Gene], length: int, stride: int) -> dict[str, Any]:
+    """Model and Markov chains on the same bases: held-out genes with their flanks, cut into windows."""
     cut = [(window, gene.copied) for gene in genes for window in _windows(gene, genome, length)][::stride]
     windows, unseen = [window for window, _ in cut], np.array([not copied for _, copied in cut])
     model = bits(network, windows)
@@ -60,50 +67,58 @@ def bits_per_base(network: Llama, genome: Codes, genes: Sequence[Gene], stride: 
     }
 
 
-def variant_effects(network: Llama, genes: Sequence[Codes], genome: Codes, width: int, scale: Scale) -> dict[str, Any]:
+def variant_effects(network: Llama, genes: Sequence[Codes], genome: Codes, width: Width, seed: int) -> dict[str, Any]:
     """Delta of the summed log-likelihood by kind, and how well minus delta tells kinds apart; the chain beside the model."""
-    panel = panels.variant_panel(genes, window=width, a_kind=scale.variants, seed=scale.seed)
+    panel = panels.variant_panel(genes, window=width.bases, a_kind=width.variants, seed=seed)
     chain = trained_chain(genome)
     model = {kind: _delta(network, pairs) for kind, pairs in panel.items()}
     plain = {kind: _chain_delta(chain, pairs) for kind, pairs in panel.items()}
     return {
-        "window": width,
+        "window": width.bases,
         "mean_delta": {kind: _mean(delta) for kind, delta in model.items()},
-        "nonsense": _apart(model, panel, "nonsense", "synonymous", scale.seed),
-        "missense": _apart(model, panel, "missense", "synonymous", scale.seed),
+        "nonsense": _apart(model, panel, "nonsense", "synonymous", seed),
+        "missense": _apart(model, panel, "missense", "synonymous", seed),
         "markov_order": PANEL_ORDER,
-        "markov_nonsense": _apart(plain, panel, "nonsense", "synonymous", scale.seed),
-        "markov_missense": _apart(plain, panel, "missense", "synonymous", scale.seed),
+        "markov_nonsense": _apart(plain, panel, "nonsense", "synonymous", seed),
+        "markov_missense": _apart(plain, panel, "missense", "synonymous", seed),
     }
 
 
-def deletion_effects(network: Llama, genes: Sequence[Codes], width: int, scale: Scale) -> dict[str, Any]:
+def deletion_effects(network: Llama, genes: Sequence[Codes], width: Width, seed: int) -> dict[str, Any]:
     """Deletions that shift the frame against deletions of whole codons, at the same places."""
-    panel = panels.deletion_panel(genes, window=width, a_kind=scale.deletions, seed=scale.seed)
+    panel = panels.deletion_panel(genes, window=width.bases, a_kind=width.deletions, seed=seed)
     before = log_likelihoods(network, [pair.reference for pair in panel[1]])
     delta = {size: log_likelihoods(network, [pair.alternate for pair in pairs]) - before for size, pairs in panel.items()}
     return {
-        "window": width,
+        "window": width.bases,
         "mean_delta": {str(size): _mean(values) for size, values in delta.items()},
         "frameshift": {
-            f"{shift} against {whole}": _apart(delta, panel, shift, whole, scale.seed) for shift in (1, 2) for whole in (3, 6)
+            f"{shift} against {whole}": _apart(delta, panel, shift, whole, seed) for shift in (1, 2) for whole in (3, 6)
         },
     }
 
 
-def real_against_shuffled(network: Llama, genes: Sequence[Codes], scale: Scale) -> dict[str, Any]:
-    """Log-likelihood of real in-frame windows against their own codons and bases in random order."""
-    panel = panels.shuffle_panel(genes, count=scale.shuffles, seed=scale.seed)
+def real_against_shuffled(network: Llama, genes: Sequence[Codes], width: Width, seed: int) -> dict[str, Any]:
+    """Log-likelihood of real in-frame windows against their own codons, dinucleotides and bases in random order."""
+    window = width.bases - width.bases % 3
+    panel = panels.shuffle_panel(genes, window=window, count=width.shuffles, seed=seed)
     place = np.array([pair.gene for pair in panel["codons"]])
     real = Scored(log_likelihoods(network, [pair.reference for pair in panel["codons"]]), place)
     shuffled = {name: log_likelihoods(network, [pair.alternate for pair in pairs]) for name, pairs in panel.items()}
-    against = {name: _rounded(auroc(real, Scored(scores, place), seed=scale.seed)) for name, scores in shuffled.items()}
-    return {"window": panels.SHUFFLE_WINDOW, **against}
+    against = {name: rounded(auroc(real, Scored(scores, place), seed=seed)) for name, scores in shuffled.items()}
+    return {"window": window, **against}
 
 
 def unseen_coding_sequences(genes: Sequence[Gene], genome: Codes) -> list[Codes]:
     """Held-out genes that are no copies, from start codon to the last codon before the stop."""
     return [gene.frame.sense(genome)[:-3] for gene in genes if not gene.copied]
+
+
+def unseen_surrounded(genes: Sequence[Gene], genome: Codes, around: int) -> list[Codes]:
+    """The same with `around` bases before and behind, whole codons, of genes that have as many in the held-out part."""
+    frames = [gene.frame.without_stop() for gene in genes if not gene.copied]
+    wide = [Frame(frame.start - around, frame.end + around, frame.strand) for frame in frames]
+    return [frame.sense(genome) for frame in wide if frame.start > TRAINING_END and frame.end <= GENOME_END]
 
 
 def trained_chain(genome: Codes) -> Markov:
@@ -138,12 +153,12 @@ def _chain_delta(chain: Markov, pairs: Sequence[Pair]) -> Reals:
 def _apart(delta: dict[Kind, Reals], panel: dict[Kind, list[Pair]], positive: Kind, negative: Kind, seed: int) -> dict[str, Any]:
     """A lower delta counts as more damaging."""
     of = {kind: Scored(-delta[kind], np.array([pair.gene for pair in panel[kind]])) for kind in (positive, negative)}
-    return _rounded(auroc(of[positive], of[negative], seed=seed))
+    return rounded(auroc(of[positive], of[negative], seed=seed))
 
 
 def _mean(values: Reals) -> float:
     return round(float(values.mean()), 4)
 
 
-def _rounded(area: Auroc) -> dict[str, Any]:
+def rounded(area: Auroc) -> dict[str, Any]:
     return {name: round(value, 4) for name, value in asdict(area).items()}

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from models.training.genome import LETTERS, Codes, encode
+from models.training.shuffle import dinucleotide_shuffle
 
 _ORDER = "TCAG"
 _ACIDS = "FFLLSSSSYY**CC*WLLLLPPPPHHQQRRRRIIIMTTTTNNKKSSRRVVVVAAAADDEEGGGG"  # NCBI table 11 translates as table 1 does
@@ -17,7 +18,6 @@ ACID = {
 }
 VARIANTS = ("synonymous", "missense", "nonsense")
 DELETIONS = (1, 2, 3, 6)
-SHUFFLE_WINDOW = 504  # whole codons
 
 
 @dataclass(frozen=True)
@@ -75,17 +75,18 @@ def deletion_panel(genes: Sequence[Codes], *, window: int, a_kind: int, seed: in
     return panel
 
 
-def shuffle_panel(genes: Sequence[Codes], *, count: int, seed: int) -> dict[str, list[Pair]]:
-    """In-frame windows of real genes beside the same codons, and the same bases, in random order."""
-    random = np.random.default_rng([seed, SHUFFLE_WINDOW])
+def shuffle_panel(genes: Sequence[Codes], *, window: int, count: int, seed: int) -> dict[str, list[Pair]]:
+    """In-frame windows of real genes beside the same codons, dinucleotides and bases in random order; `window` is whole codons."""
+    random = np.random.default_rng([seed, window])
     orders: dict[str, Callable[[Codes], Codes]] = {
-        "codons": lambda window: random.permutation(window.reshape(-1, 3)).reshape(-1),
+        "codons": lambda real: random.permutation(real.reshape(-1, 3)).reshape(-1),
+        "dinucleotides": lambda real: dinucleotide_shuffle(real, random),
         "bases": random.permutation,
     }
     panel: dict[str, list[Pair]] = {name: [] for name in orders}
-    for gene, position in _positions(genes, SHUFFLE_WINDOW, 3, random):
-        begin = (position - SHUFFLE_WINDOW // 2) // 3 * 3
-        real = genes[gene][begin : begin + SHUFFLE_WINDOW]
+    for gene, position in _positions(genes, window, 3, random):
+        begin = (position - window // 2) // 3 * 3
+        real = genes[gene][begin : begin + window]
         for name, shuffled in orders.items():
             panel[name].append(Pair(gene, real, shuffled(real)))
         if len(panel["codons"]) == count:

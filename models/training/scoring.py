@@ -31,7 +31,7 @@ def cores() -> ThreadPoolExecutor:
 
 
 def bits(network: Llama, windows: Sequence[Codes]) -> Reals:
-    """Bits of every base, (n, length), for windows of one length, in float32."""
+    """Bits of every base, (n, length), for windows of one length; the network in bfloat16, sums in float32."""
     size = max(1, TOKENS_A_BATCH // len(windows[0]))
     batches = [np.stack(windows[begin : begin + size]) for begin in range(0, len(windows), size)]
     with cores() as pool:
@@ -41,7 +41,9 @@ def bits(network: Llama, windows: Sequence[Codes]) -> Reals:
 @torch.inference_mode()
 def _bits(network: Llama, batch: Codes) -> Reals:
     inputs, targets = as_tokens(batch)
-    losses = F.cross_entropy(network(inputs).transpose(1, 2), targets, reduction="none")
+    with torch.autocast("cpu", torch.bfloat16):
+        logits = network(inputs).float()
+    losses = F.cross_entropy(logits.transpose(1, 2), targets, reduction="none")
     out: Reals = losses.double().numpy() / math.log(2)
     return out
 

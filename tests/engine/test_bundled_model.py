@@ -11,9 +11,9 @@ import pytest
 
 from engine import EngineConfig, EngineLoop, Outcome, Priority, Protocol, Score, ScoreResult, Variant, combine, load, plan_variant
 
-MODEL = Path(__file__).resolve().parents[2] / "models" / "ecoli-orf-6l"
-CONTIG = "".join(random.Random(1).choices("ACGT", k=2000))
-PROTOCOL = Protocol(window=512)
+MODEL = Path(__file__).resolve().parents[2] / "models" / "ecoli-orf-2k"
+CONTIG = "".join(random.Random(1).choices("ACGT", k=5000))
+PROTOCOL = Protocol(window=2048)
 
 pytestmark = pytest.mark.skipif(not (MODEL / "model.safetensors").exists(), reason="the bundled model is not there")
 

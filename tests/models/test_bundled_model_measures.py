@@ -1,5 +1,8 @@
 """The parts of the evaluation give right answers on inputs whose answer is known."""
 
+from collections import Counter
+from itertools import permutations
+
 import numpy as np
 import pytest
 
@@ -8,6 +11,7 @@ from models.training.auroc import Scored, auroc
 from models.training.copies import copied_shares
 from models.training.genome import decode, encode, reverse_complement
 from models.training.markov import STRENGTH, Markov
+from models.training.shuffle import dinucleotide_shuffle
 
 RANDOM = np.random.default_rng(7)
 
@@ -87,13 +91,28 @@ def test_deletions_remove_their_size_at_a_codon_border_and_keep_the_length(genes
             assert np.array_equal(pair.alternate, without[begin : begin + 256])
 
 
-def test_shuffled_windows_keep_their_codons_or_their_bases(genes):
-    panel = panels.shuffle_panel(genes, count=10, seed=0)
-    for pair in panel["codons"]:
-        assert sorted(pair.alternate.reshape(-1, 3).tolist()) == sorted(pair.reference.reshape(-1, 3).tolist())
-    for pair in panel["bases"]:
-        assert sorted(pair.alternate) == sorted(pair.reference)
-        assert not np.array_equal(pair.alternate, pair.reference)
+def test_shuffled_windows_keep_their_codons_dinucleotides_or_bases(genes):
+    panel = panels.shuffle_panel(genes, window=504, count=10, seed=0)
+    kept = {"codons": lambda codes: codes.reshape(-1, 3), "dinucleotides": _dinucleotides, "bases": lambda codes: codes[:, None]}
+    for name, parts in kept.items():
+        for pair in panel[name]:
+            assert sorted(parts(pair.alternate).tolist()) == sorted(parts(pair.reference).tolist())
+            assert not np.array_equal(pair.alternate, pair.reference)
+
+
+def _dinucleotides(codes):
+    return np.stack([codes[:-1], codes[1:]], axis=1)
+
+
+def test_every_order_with_the_same_dinucleotides_is_drawn_equally_often():
+    """All walks over the five edges of ACAGCA, found by trying every order."""
+    sequence = encode("ACAGCA")
+    edges = sorted(_dinucleotides(sequence).tolist())
+    orders = {order for order in permutations(sequence.tolist()) if sorted(_dinucleotides(np.array(order)).tolist()) == edges}
+    drawn = Counter(tuple(dinucleotide_shuffle(sequence, RANDOM).tolist()) for _ in range(3_000))
+    assert set(drawn) == orders
+    assert len(orders) > 1
+    assert min(drawn.values()) > 0.9 * 3_000 / len(orders)
 
 
 def test_a_copy_of_training_sequence_is_found_on_either_strand():
