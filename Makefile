@@ -27,6 +27,8 @@ lint: export DATABASE_URL := postgresql://nobody@localhost/none
 lint: export REDIS_URL := redis://localhost/0
 lint: export DEMO := 0
 lint: development ## ruff, mypy --strict, import rules
+	@# a file that is ignored and yet tracked takes the place of somebody's own: .venv would remove an environment
+	@found=$$(git ls-files --cached --ignored --exclude-standard 2>/dev/null); [ -z "$$found" ] || { echo "ignored and yet tracked: $$found" >&2; exit 2; }
 	$(PYTHON) -m ruff check .
 	$(PYTHON) -m mypy --strict platform engine kernels
 	$(PYTHON) -c 'from importlinter.cli import lint_imports_command; lint_imports_command()'
