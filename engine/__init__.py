@@ -15,12 +15,14 @@ from engine.errors import EngineError, RequestRefused, RequestTooLarge, RowFaile
 from engine.fingerprint import Deployment
 from engine.loading import load
 from engine.loop import EngineLoop
+from engine.observed import Whereabouts
 from engine.protocols import Protocol, RegionPlan, SequencePlan, SequenceScore, SiteScore, Variant, VariantPlan, VariantScore
 from engine.request import (
     Embed,
     EmbedResult,
     Generate,
     GenerateResult,
+    Interruption,
     NextToken,
     NextTokenResult,
     Outcome,
@@ -47,6 +49,7 @@ __all__ = [
     "EngineLoop",
     "Generate",
     "GenerateResult",
+    "Interruption",
     "NextToken",
     "NextTokenResult",
     "Outcome",
@@ -68,6 +71,7 @@ __all__ = [
     "Variant",
     "VariantPlan",
     "VariantScore",
+    "Whereabouts",
     "__version__",
     "combine",
     "combine_region",

@@ -56,6 +56,8 @@ class FreezingScheduler(Scheduler):
             return self._resumed(one, now, batch)
         if one.since is None:
             one.since, one.freezes, self.freezes = now, one.freezes + 1, self.freezes + 1
+            for handle in self.held:
+                self._by_handle[handle].stand_still("frozen", now)
         return dataclasses.replace(batch, beside=True)
 
     def postprocess(self, batch: Batch, outputs: list[RowOutput] | None) -> list[Outcome]:
@@ -101,6 +103,10 @@ class FreezingScheduler(Scheduler):
             spent = max(0.0, now - one.since)  # clocks are set back at times
             one.seconds, one.since = one.seconds + spent, None
             self.frozen_seconds += spent
+            for row in one.batch.rows:
+                sequence = self._by_handle.get(row.handle)
+                if sequence is not None and sequence.running:  # else it was sent away meanwhile
+                    sequence.go_on(now)
 
     def _rows(self) -> list[Row]:
         return self._slots.deal(self.budget.now, self.held)

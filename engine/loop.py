@@ -17,6 +17,7 @@ from queue import SimpleQueue
 from engine.engine import Engine
 from engine.errors import EngineError, EngineFailed, EngineStopped, InvalidRequest
 from engine.metrics import RequestMeter
+from engine.observed import Whereabouts
 from engine.request import Outcome, Priority, Request
 from engine.watchdog import Watchdog
 
@@ -153,6 +154,10 @@ class EngineLoop:
     def progress(self, handle: int) -> tuple[int, int] | None:
         """Positions computed and positions wanted; None for a request that has ended or has not been taken up yet."""
         return self.engine.scheduler.progress(handle)
+
+    def whereabouts(self, handle: int) -> Whereabouts | None:
+        """Where a request is and when it stood still; None for one that has ended or has not been taken up yet."""
+        return self.engine.scheduler.whereabouts(handle)
 
     def forget_cached(self, since: float = -math.inf, until: float = math.inf) -> None:
         """As `Engine.forget_cached`, before the next step; from any thread. Times are those of outcomes."""

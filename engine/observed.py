@@ -4,14 +4,25 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
 
 from engine.batch import Signal
 from engine.config import EngineConfig
-from engine.request import Outcome, Priority
+from engine.request import Interruption, Outcome, Priority
 from engine.sequence import Sequence, branch_of
 from engine.slots import Slots
 from engine.trunks import Trunks
 from engine.waiting import Waiting
+
+
+@dataclass(frozen=True, slots=True)
+class Whereabouts:
+    """Where a request that has not ended is; for one that waits at a trunk, where the trunk is. Times as on outcomes."""
+
+    state: Literal["waiting", "running", "paused"]  # paused: it had begun, and stands still for more urgent work
+    started_at: float | None
+    interruptions: tuple[Interruption, ...]
 
 
 class Observed:
@@ -79,3 +90,13 @@ class Observed:
         if sequence is None:
             return None
         return min((self.trunks.waited_for(sequence) or sequence).computed, sequence.need), sequence.need
+
+    def whereabouts(self, handle: int) -> Whereabouts | None:
+        """Where a request is; None for one that has ended or is not known."""
+        sequence = self._by_handle.get(handle)
+        if sequence is None:
+            return None
+        trunk = self.trunks.waited_for(sequence)
+        leads, found = trunk or sequence, sequence.interruptions + (trunk.interruptions if trunk else ())
+        paused = bool(found) and found[-1].until is None
+        return Whereabouts("paused" if paused else "running" if leads.running else "waiting", leads.started_at, found)

@@ -163,6 +163,18 @@ State = Literal["finished", "failed", "cancelled"]
 
 
 @dataclass(frozen=True, slots=True)
+class Interruption:
+    """A time in which a request stood still for more urgent work, on the engine's clock.
+
+    `frozen`: its pass stopped between two layers; `evicted`: it lost its slot, and its blocks with it.
+    """
+
+    how: Literal["frozen", "evicted", "swapped"]
+    since: float
+    until: float | None = None  # None: it still does
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """How one request ended. Times are what the engine's clock said, by default seconds since 1970."""
 
@@ -176,5 +188,6 @@ class Outcome:
     steps: int  # steps that computed something for it
     reused: int = 0  # tokens taken from a trunk or from the cache instead of being computed for this request
     preempted: int = 0  # times it gave way to more urgent work
+    interruptions: tuple[Interruption, ...] = ()  # when it stood still for that; the latest, if there were very many
     fingerprint: str = ""
     batch_invariant: bool = False

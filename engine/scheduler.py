@@ -163,8 +163,7 @@ class Scheduler(Observed):
     def _start(self, sequence: Sequence, now: float) -> None:
         self._waiting.start(sequence)
         self._slots.hold(sequence)
-        sequence.started_at = now if sequence.started_at is None else sequence.started_at
-        sequence.since = min(sequence.since, now)
+        sequence.begin(now)
         if not sequence.blocks:
             self.reused_tokens += self.cache.take_up(sequence, self.ledger)
         self.ledger.open(sequence)
@@ -179,6 +178,7 @@ class Scheduler(Observed):
             self.ledger.settle_kind(sequence)
         self._free(sequence)
         self.evictions += 1
+        sequence.stand_still("evicted", self.clock())
         sequence.restart()
         self._waiting.append(sequence, first=True)
 

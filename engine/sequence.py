@@ -6,7 +6,7 @@ import math
 from array import array
 from collections.abc import MutableMapping
 from collections.abc import Sequence as SequenceOf
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, cast
 
 from engine.batch import Extra, Floats, Row, RowOutput
@@ -19,6 +19,7 @@ from engine.request import (
     EmbedResult,
     Generate,
     GenerateResult,
+    Interruption,
     NextToken,
     NextTokenResult,
     Outcome,
@@ -31,6 +32,8 @@ from engine.request import (
     Sharing,
     State,
 )
+
+KEPT = 64  # interruptions of one request that are remembered
 
 Link = tuple[bytes, tuple[int, ...]]  # the key of a full block, and its tokens
 
@@ -101,6 +104,7 @@ class Sequence:
     passed: int = 0  # times that somebody behind it was let in first
     reused: int = 0
     preempted: int = 0
+    interruptions: tuple[Interruption, ...] = ()
     _row: Row = field(init=False)
 
     def __post_init__(self) -> None:
@@ -146,6 +150,23 @@ class Sequence:
         if (last := entries[-1]) is not None:
             self.key = last.key
 
+    def begin(self, now: float) -> None:
+        """It gets a slot, for the first time or again."""
+        self.started_at = now if self.started_at is None else self.started_at
+        self.since = min(self.since, now)
+        self.go_on(now)
+
+    def stand_still(self, how: Literal["frozen", "evicted", "swapped"], now: float) -> None:
+        """More urgent work is in its way from now on."""
+        self.go_on(now)
+        self.interruptions = (*self.interruptions[1 - KEPT :], Interruption(how, now))
+
+    def go_on(self, now: float) -> None:
+        """Nothing is in its way any more."""
+        if self.interruptions and self.interruptions[-1].until is None:
+            last = self.interruptions[-1]
+            self.interruptions = (*self.interruptions[:-1], replace(last, until=max(now, last.since)))
+
     def restart(self) -> None:
         """It gave way and lost its blocks: positions are computed again, what is known stays known."""
         self.computed = self.first = self.room = self.registered = self._row.first = 0
@@ -170,6 +191,7 @@ class Sequence:
             batch_invariant=limits.batch_invariant,
             reused=self.reused,
             preempted=self.preempted,
+            interruptions=self.interruptions,
         )
 
     def _ask(self, row: Row, end: int) -> None:

@@ -174,6 +174,7 @@ class Trunks:
         whole = [waiter for waiter in trunk.waiters.values() if branch_of(waiter) is None] if ended else []
         for place, waiter in enumerate(whole):
             waiter.logprobs, waiter.computed, waiter.started_at = trunk.logprobs, trunk.need, trunk.started_at
+            waiter.interruptions += trunk.interruptions
             waiter.steps, waiter.reused = trunk.steps, trunk.need if place else trunk.reused
         for waiter in forked + whole:
             trunk.part(waiter)
