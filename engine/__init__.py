@@ -35,6 +35,7 @@ from engine.request import (
 )
 from engine.scan import combine_region, plan_region
 from engine.tokenizers.interface import Tokenizer
+from engine.turns import Turns
 from engine.version import VERSION as __version__
 from engine.windows import combine, combine_sequence, plan_sequence, plan_variant, reverse_complement
 
@@ -68,6 +69,7 @@ __all__ = [
     "Sharing",
     "SiteScore",
     "Tokenizer",
+    "Turns",
     "Variant",
     "VariantPlan",
     "VariantScore",

@@ -19,6 +19,7 @@ from engine.errors import EngineError, EngineFailed, EngineStopped, InvalidReque
 from engine.metrics import RequestMeter
 from engine.observed import Whereabouts
 from engine.request import Outcome, Priority, Request
+from engine.turns import Turns
 from engine.watchdog import Watchdog
 
 log = logging.getLogger(__name__)
@@ -53,8 +54,9 @@ class EngineLoop:
     """`submit`, `cancel`, `progress` and `stats` may be called from any thread. Outcomes and progress are delivered on a thread of
     their own, in order, so that a slow callback never holds up a step; a callback that raises is logged and the next one is served.
 
-    A step longer than `step_limit` seconds of `monotonic` makes the loop not ready until it ends. Every `check_every` steps the
-    blocks are counted: an engine whose accounts are wrong stops rather than serve wrong keys and values.
+    Loops that share `turns` compute one step at a time, STAT first. A step longer than `step_limit` seconds of `monotonic` makes the
+    loop not ready until it ends. Every `check_every` steps the blocks are counted: an engine whose accounts are wrong stops rather
+    than serve wrong keys and values.
     """
 
     def __init__(
@@ -64,8 +66,10 @@ class EngineLoop:
         step_limit: float = STEP_LIMIT,
         check_every: int = CHECK_EVERY,
         monotonic: Callable[[], float] = time.monotonic,
+        turns: Turns | None = None,
     ) -> None:
         self.engine = engine
+        self._seat = (turns or Turns()).seat(engine.interrupt)
         self._monotonic, self._check_every = monotonic, check_every
         self._handles = itertools.count(1)
         self._wake = threading.Condition()
@@ -73,7 +77,7 @@ class EngineLoop:
         self._open: dict[int, _Open] = {}  # guarded by _wake
         self._watched: dict[int, _Watched] = {}  # the engine thread's own
         self._deliveries: SimpleQueue[Callable[[], object] | None] = SimpleQueue()
-        self._ending = False
+        self._ending = self._hurries = False
         self._failure: EngineFailed | None = None
         self._meter = RequestMeter()
         self._callbacks_failed = 0
@@ -132,6 +136,8 @@ class EngineLoop:
                     functools.partial(self._place, handle, request, priority, queued_at, layers, watched),
                     urgent=priority == Priority.STAT,
                 )
+                if priority == Priority.STAT:
+                    self._seat.urge()
         if error is not None:
             self._call(on_outcome, self._ended(handle, queued_at, error))
         return handle
@@ -174,8 +180,10 @@ class EngineLoop:
             self._ending = True
             unserved, self._open = (self._open, {}) if self._thread.ident is None else ({}, self._open)
             if not drain:
+                self._hurries = True
                 for handle in self._open:
                     self._commands.append(functools.partial(self.engine.cancel, handle))
+                self._seat.urge()
             self._wake.notify()
         if self._thread.ident is None:  # nobody started the loop, or it could not be started
             self._over.set()
@@ -207,26 +215,41 @@ class EngineLoop:
 
     def _serve(self) -> None:
         try:
-            while self._take_commands():
-                self._step()
+            while self._has_work():
+                with self._seat.turn(self._wants):
+                    self._take_commands()
+                    self._step()
         except BaseException as error:  # noqa: BLE001 — process edge: the thread must not die unseen, not even of SystemExit
             self._fail(error)
         finally:
+            self._seat.leave()
             self._over.set()
             self._deliveries.put(None)
 
-    def _take_commands(self) -> bool:
+    def _wants(self) -> Priority | None:
+        """The class of the next step; None: there is none."""
+        scheduler = self.engine.scheduler
+        return (Priority.STAT if self._hurries else scheduler.most_urgent) if self._commands or scheduler.has_work else None
+
+    def _has_work(self) -> bool:
         """Run what was asked for, sleeping while there is nothing to do; False when the loop shall end."""
         with self._wake:
             while not self._commands and not self.engine.scheduler.has_work:
                 if self._ending:
                     return False
                 self._wake.wait()
+        self._take_commands()
+        return True
+
+    def _take_commands(self) -> None:
+        """Run what was asked for. A pass stops after its layer for what comes later, or for STAT of another engine."""
+        with self._wake:
             commands, self._commands = self._commands, deque()
             self.engine.heard()
         for command in commands:
             command()
-        return True
+        if self._seat.contested:
+            self.engine.interrupt()
 
     def _step(self) -> None:
         scheduler = self.engine.scheduler

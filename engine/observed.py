@@ -75,6 +75,12 @@ class Observed:
         """Whether another step would compute or report something."""
         return bool(self._by_handle or self._settled)
 
+    @property
+    def most_urgent(self) -> Priority:
+        """The class of the most urgent work that is here; routine where there is none."""
+        found = (priority for priority in Priority if self._waiting.count(priority) or self._slots.count(priority))
+        return next(found, Priority.ROUTINE)
+
     def tables(self) -> Iterator[list[int]]:
         """The block tables in use, for `BlockPool.check`."""
         return (sequence.tables for sequence in self._by_handle.values())

@@ -66,6 +66,10 @@ class Slots:
         """The short sequences of STAT, by handle."""
         return self._groups[0]
 
+    def count(self, priority: Priority) -> int:
+        """How many of a class run."""
+        return len(self._groups[2 * priority]) + len(self._groups[2 * priority + 1])
+
     def deal(self, budget: int, held: Set[int] = frozenset()) -> list[Row]:
         """The next chunk of each running sequence, `budget` tokens at most together; takes the blocks they need. Beside rows that
         are `held` in a pass that stands still only STAT has a turn.

@@ -13,7 +13,7 @@ from typing import Any, cast
 import structlog
 
 import engine
-from engine import EngineConfig, EngineError, EngineLoop, RequestRefused, RowFailed
+from engine import EngineConfig, EngineError, EngineLoop, RequestRefused, RowFailed, Turns
 from engine_queue import sequences
 from engine_queue.errors import WorkerRefused
 from engine_queue.work import ItemScore, Work, WorkItem
@@ -92,9 +92,10 @@ class Flight:
 
 
 class Host:
-    """One engine per deployment, each in a loop of its own."""
+    """One engine per deployment, each in a loop of its own; they compute one step at a time, STAT of any of them first."""
 
     def __init__(self) -> None:
+        self._turns = Turns()
         self._loops: dict[str, EngineLoop] = {}
         self._flights: dict[int, Flight] = {}
 
@@ -107,7 +108,7 @@ class Host:
         except (EngineError, PinRefused, TypeError, OSError, MemoryError, RuntimeError) as error:  # torch: memory that is not there
             said = next(iter(str(error).splitlines()), type(error).__name__)
             raise WorkerRefused(f"deployment {deployment} cannot be loaded: {said}") from error
-        loop = EngineLoop(loaded)
+        loop = EngineLoop(loaded, turns=self._turns)
         loop.start()
         self._loops[deployment] = loop
         return Bits(loaded.fingerprint, loaded.golden)
