@@ -54,9 +54,9 @@ class EngineLoop:
     """`submit`, `cancel`, `progress` and `stats` may be called from any thread. Outcomes and progress are delivered on a thread of
     their own, in order, so that a slow callback never holds up a step; a callback that raises is logged and the next one is served.
 
-    Loops that share `turns` compute one step at a time, STAT first. A step longer than `step_limit` seconds of `monotonic` makes the
-    loop not ready until it ends. Every `check_every` steps the blocks are counted: an engine whose accounts are wrong stops rather
-    than serve wrong keys and values.
+    Loops that share `turns` compute one step at a time, STAT first. A step longer than `step_limit` seconds of `monotonic` makes
+    the loop not ready until it ends. Every `check_every` steps the blocks are counted: an engine whose accounts are wrong stops
+    rather than serve wrong keys and values.
     """
 
     def __init__(

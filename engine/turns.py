@@ -1,9 +1,9 @@
 """Several engines in one process compute one step at a time: whose turn it is.
 
-Each engine keeps its thread, and its thread asks for a turn before every step. STAT goes first: a pass of another engine is told to
-stop after its layer, and goes on from there when it has the turn again. The classes below go in order, but nobody is passed over
-more than `PATIENCE` times in succession. Within a class the turns share the time, and not the steps: whoever computes long steps has
-fewer of them (start-time fair queueing; Goyal, Vin and Cheng, 1996). Time of STAT is charged to nobody.
+Each engine keeps its thread, and its thread asks for a turn before every step. STAT goes first: a pass of another engine is told
+to stop after its layer, and goes on from there when it has the turn again. The classes below go in order, but nobody is passed over
+more than `PATIENCE` times in succession. Within a class the turns share the time, and not the steps: whoever computes long steps
+has fewer of them (start-time fair queueing; Goyal, Vin and Cheng, 1996). Time of STAT is charged to nobody.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Seat:
 
     @contextmanager
     def turn(self, wants: Callable[[], Priority | None]) -> Iterator[None]:
-        """Compute one step when nobody goes before. `wants` says the class of the next step, before and after; None: there is none."""
+        """Compute one step when nobody goes before. `wants` says before and after which class comes next; None: nothing does."""
         self._turns.take(self, wants() or Priority.STAT)
         try:
             yield
