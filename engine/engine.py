@@ -73,6 +73,25 @@ class Engine:
         """Cancel in any state; False when the handle is unknown or already settled."""
         return self.scheduler.cancel(handle)
 
+    def reclass(self, handle: int, priority: Priority, layers: int | None = None) -> bool:
+        """Promote or demote in any state, from the next decision on; False when the handle is unknown or already settled. `layers`
+        is what `Engine.layers` said when it was asked for.
+        """
+        known = self.scheduler.reclass(handle, priority)
+        self._starts.dropped(handle)
+        if known and priority == Priority.STAT and not self.scheduler.runs(handle):
+            self._starts.placed(handle, self.layers if layers is None else layers)
+        return known
+
+    def hold(self, handle: int) -> bool:
+        """Let it rest in any state: it keeps its results and gives up its slot, until it is released; False as for `cancel`."""
+        self._starts.dropped(handle)
+        return self.scheduler.hold(handle)
+
+    def release(self, handle: int) -> bool:
+        """Let one on hold go on; False when it is not on hold."""
+        return self.scheduler.release(handle)
+
     @property
     def layers(self) -> int:
         """Layers computed so far; any thread may ask."""
@@ -135,6 +154,7 @@ class Engine:
         return {
             "running": scheduler.running,
             "waiting": scheduler.waiting,
+            "on_hold": scheduler.on_hold,
             **{f"waiting_{label}": count for label, count in zip(CLASSES, scheduler.waiting_by_class, strict=True)},
             "blocks_free": pool.free,
             "blocks_cached": pool.cached,

@@ -130,13 +130,11 @@ class FreezingScheduler(Scheduler):
         return True
 
     def _abandon(self, one: Standing) -> None:
-        """The pass does not go on: its tokens do not count, and who was cancelled in it goes now."""
+        """The pass does not go on: its tokens do not count, and who was cancelled or put on hold in it goes now."""
         self.abandoned_passes += 1
         self.abandoned_tokens += one.batch.tokens
         self._let_loose()
-        for handle in self._doomed & self._by_handle.keys():
-            self._settle(self._by_handle[handle], "cancelled")
-        self._doomed.clear()
+        self._part_marked()
         self._take_back()
 
     def _take_back(self) -> None:

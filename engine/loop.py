@@ -51,8 +51,8 @@ class _Watched:
 
 
 class EngineLoop:
-    """`submit`, `cancel`, `progress` and `stats` may be called from any thread. Outcomes and progress are delivered on a thread of
-    their own, in order, so that a slow callback never holds up a step; a callback that raises is logged and the next one is served.
+    """Everything but `start` may be called from any thread. Outcomes and progress are delivered on a thread of their own, in order,
+    so that a slow callback never holds up a step; a callback that raises is logged and the next one is served.
 
     Loops that share `turns` compute one step at a time, STAT first. A step longer than `step_limit` seconds of `monotonic` makes
     the loop not ready until it ends. Every `check_every` steps the blocks are counted: an engine whose accounts are wrong stops
@@ -144,10 +144,34 @@ class EngineLoop:
 
     def cancel(self, handle: int) -> bool:
         """Ask for cancellation; True when the request had not ended yet. Its outcome still says how it ended."""
+        return self._steer(handle, self.engine.cancel)
+
+    def reclass(self, handle: int, priority: Priority) -> bool:
+        """Ask for another class; True when the request had not ended yet. It counts from the next layer on."""
+        layers = self.engine.layers
+        with self._wake:
+            one = self._open.get(handle)
+            if one is None:
+                return False
+            one.priority = Priority(priority)
+            self._order(functools.partial(self.engine.reclass, handle, one.priority, layers), urgent=True)
+            if one.priority is Priority.STAT:
+                self._seat.urge()
+            return True
+
+    def hold(self, handle: int) -> bool:
+        """Ask that a request rests until it is released; True when it had not ended yet. Its rows go when their pass has ended."""
+        return self._steer(handle, self.engine.hold)
+
+    def release(self, handle: int) -> bool:
+        """Ask that a request on hold goes on; True when it had not ended yet."""
+        return self._steer(handle, self.engine.release)
+
+    def _steer(self, handle: int, command: Callable[[int], bool]) -> bool:
         with self._wake:
             if handle not in self._open:
                 return False
-            self._order(functools.partial(self.engine.cancel, handle), urgent=True)
+            self._order(functools.partial(command, handle), urgent=True)
             return True
 
     def _order(self, command: Callable[[], object], *, urgent: bool) -> None:
@@ -171,7 +195,7 @@ class EngineLoop:
             self._order(functools.partial(self.engine.forget_cached, since, until), urgent=False)
 
     def stop(self, *, drain: bool, timeout: float) -> bool:
-        """End the loop; with `drain` after all its work, else at once with everything unfinished cancelled.
+        """End the loop; with `drain` after all its work, else at once with everything unfinished cancelled, as what is on hold is.
 
         Every callback is called before it returns True; False when `timeout` seconds were not enough.
         """
@@ -235,9 +259,12 @@ class EngineLoop:
         """Run what was asked for, sleeping while there is nothing to do; False when the loop shall end."""
         with self._wake:
             while not self._commands and not self.engine.scheduler.has_work:
-                if self._ending:
+                if self._ending and not self.engine.scheduler.on_hold:
                     return False
-                self._wake.wait()
+                if self._ending:  # what is on hold will not be released any more
+                    self._commands.extend(functools.partial(self.engine.cancel, handle) for handle in self._open)
+                else:
+                    self._wake.wait()
         self._take_commands()
         return True
 

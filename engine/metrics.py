@@ -41,6 +41,7 @@ def _buckets(name: str, bounds: Sequence[float], unit: str, text: str) -> Iterat
 _ENGINE = (
     Metric("running", "gauge", "sequences", "hold a slot"),
     Metric("waiting", "gauge", "sequences", "hold none: queued, or waiting at a trunk"),
+    Metric("on_hold", "gauge", "requests", "rest, without slot and blocks, until they are released"),
     *_classes("waiting", "gauge", "sequences", "of class {} are queued for a slot"),
     Metric("blocks_free", "gauge", "blocks", "hold nothing"),
     Metric("blocks_cached", "gauge", "blocks", "are held by nobody and can be found again"),
@@ -179,10 +180,14 @@ class StartMeter:
             if row.handle in self._placed:
                 self.worst = max(self.worst, layers - self._placed.pop(row.handle))
 
+    def dropped(self, handle: int) -> None:
+        """One is not waited for any more, or as something else."""
+        self._placed.pop(handle, None)
+
     def ended(self, outcomes: Iterable[Outcome]) -> None:
         """Some of them may never have begun."""
         for outcome in outcomes:
-            self._placed.pop(outcome.handle, None)
+            self.dropped(outcome.handle)
 
 
 class RequestMeter:

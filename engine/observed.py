@@ -8,7 +8,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from engine.batch import Signal
+from engine.blocks import BlockPool
 from engine.config import EngineConfig
+from engine.ledger import Ledger
+from engine.prefix import PrefixCache
 from engine.request import Interruption, Outcome, Priority
 from engine.sequence import Sequence, branch_of
 from engine.slots import Slots
@@ -20,7 +23,7 @@ from engine.waiting import Waiting
 class Whereabouts:
     """Where a request that has not ended is; for one that waits at a trunk, where the trunk is. Times as on outcomes."""
 
-    state: Literal["waiting", "running", "paused"]  # paused: it had begun, and stands still for more urgent work
+    state: Literal["waiting", "running", "paused", "held"]  # paused: it had begun, and stands still for more urgent work
     started_at: float | None
     interruptions: tuple[Interruption, ...]
 
@@ -29,6 +32,9 @@ class Observed:
     """The figures of a scheduler; it owns everything named here."""
 
     config: EngineConfig
+    pool: BlockPool
+    ledger: Ledger
+    cache: PrefixCache
     signal: Signal
     held: frozenset[int] = frozenset()  # handles whose rows stand still between two layers
     admits = Priority.ROUTINE  # the lowest class that may start now
@@ -38,6 +44,7 @@ class Observed:
     _waiting: Waiting
     _slots: Slots
     _by_handle: dict[int, Sequence]
+    _resting: dict[int, Sequence]  # on hold
     _settled: deque[Outcome]
 
     @property
@@ -58,7 +65,12 @@ class Observed:
     @property
     def waiting(self) -> int:
         """Sequences that hold none: queued, or waiting at a trunk."""
-        return len(self._by_handle) - self.running
+        return len(self._by_handle) - self.running - len(self._resting)
+
+    @property
+    def on_hold(self) -> int:
+        """Sequences that rest until they are released."""
+        return len(self._resting)
 
     @property
     def waiting_by_class(self) -> list[int]:
@@ -73,7 +85,7 @@ class Observed:
     @property
     def has_work(self) -> bool:
         """Whether another step would compute or report something."""
-        return bool(self._by_handle or self._settled)
+        return len(self._by_handle) > len(self._resting) or bool(self._settled)
 
     @property
     def most_urgent(self) -> Priority:
@@ -84,6 +96,10 @@ class Observed:
     def tables(self) -> Iterator[list[int]]:
         """The block tables in use, for `BlockPool.check`."""
         return (sequence.tables for sequence in self._by_handle.values())
+
+    def runs(self, handle: int) -> bool:
+        """Whether a request in work holds a slot."""
+        return self._by_handle[handle].running
 
     def described(self, handle: int) -> tuple[int, bool]:
         """The class of a sequence in work, and whether it is an alternate of a window."""
@@ -102,6 +118,8 @@ class Observed:
         sequence = self._by_handle.get(handle)
         if sequence is None:
             return None
+        if handle in self._resting:
+            return Whereabouts("held", sequence.started_at, sequence.interruptions)
         trunk = self.trunks.waited_for(sequence)
         leads, found = trunk or sequence, sequence.interruptions + (trunk.interruptions if trunk else ())
         paused = bool(found) and found[-1].until is None

@@ -18,18 +18,17 @@ from engine.config import EngineConfig
 from engine.errors import EngineError, RequestRefused
 from engine.ledger import Ledger
 from engine.limits import Limits
-from engine.observed import Observed
-from engine.preemption import Leaving, victims
 from engine.prefix import PrefixCache
 from engine.refusals import refuse_unservable
 from engine.request import Outcome, Priority, Request, State
 from engine.sequence import Sequence, sequence_of
 from engine.slots import Slots
+from engine.steering import Steering
 from engine.trunks import Trunk, Trunks, reclass
 from engine.waiting import Waiting
 
 
-class Scheduler(Observed):
+class Scheduler(Steering):
     """Continuous batching. `clock` gives the times on outcomes; all else comes in as arguments."""
 
     def __init__(self, config: EngineConfig, pool: BlockPool, limits: Limits, clock: Callable[[], float]) -> None:
@@ -41,7 +40,7 @@ class Scheduler(Observed):
         self._waiting = Waiting()
         self._slots = Slots(config, self.ledger, limits.window)
         self._by_handle: dict[int, Sequence] = {}
-        self._doomed: set[int] = set()  # cancelled while a step computes them
+        self._doomed, self._pausing, self._resting = set[int](), set[int](), dict[int, Sequence]()
         self._in_flight, self.signal = False, Signal()
         self._settled: deque[Outcome] = deque()
         self.steps = self.tokens = self.idle_slot_steps = 0
@@ -68,14 +67,6 @@ class Scheduler(Observed):
             self._waiting.append(trunk)
         else:
             self._branch_off(trunk)
-
-    def cancel(self, handle: int) -> bool:
-        """Cancel in any state; False when the handle is unknown or already settled."""
-        sequence = self._by_handle.get(handle)
-        if sequence is None or handle in self._doomed:
-            return False
-        self._withdraw(sequence)
-        return True
 
     def forget(self, since: float = -math.inf, until: float = math.inf) -> None:
         """Let no later request find what was computed between two times; what is on its way ends with what it has."""
@@ -120,45 +111,8 @@ class Scheduler(Observed):
         if batch.rows:
             self.steps, self.tokens = self.steps + 1, self.tokens + tokens
             self.budget.note(short=short)
-        for handle in (doomed & by_handle.keys()) - self.held:
-            self._settle(by_handle[handle], "cancelled")
-        doomed &= self.held
-
-    def _next(self) -> Sequence | None:
-        """Who starts next if it may now; after `_admit` there is nobody, and if there were it would be counted as a fault."""
-        return self._waiting.choose(self._fits, self.admits) if self.running < self.places else None
-
-    def _fits(self, sequence: Sequence) -> bool:
-        lacking = self.ledger.lacking(sequence)
-        return lacking <= 0 or self.ledger.reserved(sequence) or lacking <= len(self.cache.held(sequence, self.ledger))
-
-    def _admit(self, now: float) -> None:
-        while (sequence := self._next()) is not None or self._make_room():
-            if sequence is not None:
-                self._start(sequence, now)
-
-    def _make_room(self) -> bool:
-        """Send away just enough lower work for a STAT that waits; that failing, lower branches that wait give up what they hold."""
-        first = self._waiting.first()
-        if first is None:
-            return False
-        stat, found = first.priority is Priority.STAT, self.cache.held(first, self.ledger)
-        slots, blocks = 1 + self.running - self.places, self.ledger.lacking(first) - len(found)
-        chosen = victims(self._slots.but(self.held), slots=slots, blocks=blocks, leaving=Leaving(self.pool, found)) if stat else []
-        for sequence in chosen:
-            self._evict(sequence)
-        return bool(chosen) or (blocks > 0 and (slots <= 0 or stat) and self._let_go(first.priority))
-
-    def _let_go(self, above: Priority) -> bool:
-        idle = [one for one in self._waiting.holding(above) if above is Priority.STAT or self.trunks.dispensable(one)]
-        for sequence in idle:
-            self._waiting.take(sequence)
-            if sequence.started_at is None:
-                self.trunks.give_up(sequence)
-                self._enter(sequence)
-            else:
-                self._evict(sequence)
-        return bool(idle)
+        if doomed or self._pausing:
+            self._part_marked()
 
     def _start(self, sequence: Sequence, now: float) -> None:
         self._waiting.start(sequence)
@@ -172,15 +126,19 @@ class Scheduler(Observed):
             self._branch_off(sequence)
 
     def _evict(self, sequence: Sequence) -> None:
-        """It gives way, keeps what is known, and will compute its positions again."""
+        """It gives way to STAT and waits at the head of its class."""
+        self._give_way(sequence)
+        self.evictions += 1
+        sequence.stand_still("evicted", self.clock())
+        self._waiting.append(sequence, first=True)
+
+    def _give_way(self, sequence: Sequence) -> None:
+        """It gives up slot and blocks, keeps what is known, and will compute its positions again."""
         if not isinstance(sequence, Trunk):
             self.cache.leave_own(sequence)
             self.ledger.settle_kind(sequence)
         self._free(sequence)
-        self.evictions += 1
-        sequence.stand_still("evicted", self.clock())
         sequence.restart()
-        self._waiting.append(sequence, first=True)
 
     def _rows(self) -> list[Row]:
         return self._slots.deal(self.budget.now)
@@ -220,15 +178,6 @@ class Scheduler(Observed):
     def _finish(self, sequence: Sequence) -> None:
         self._settle(sequence, "finished")
 
-    def _withdraw(self, sequence: Sequence) -> None:
-        """Cancelled: a row in a running step goes when the step has ended."""
-        if sequence.running and (self._in_flight or sequence.handle in self.held):
-            self._doomed.add(sequence.handle)
-            if isinstance(sequence, Trunk):
-                self.trunks.end(sequence)  # who comes now needs another
-        else:
-            self._settle(sequence, "cancelled")
-
     def _free(self, sequence: Sequence) -> None:
         self._slots.leave(sequence)
         self.ledger.close(sequence)
@@ -237,6 +186,7 @@ class Scheduler(Observed):
     def _settle(self, sequence: Sequence, state: State, error: EngineError | None = None) -> None:
         """The one way out: give back slot and blocks, report."""
         del self._by_handle[sequence.handle]
+        self._resting.pop(sequence.handle, None)
         self._waiting.take(sequence)
         self._free(sequence)
         if isinstance(sequence, Trunk):
@@ -244,7 +194,5 @@ class Scheduler(Observed):
             return
         self._settled.append(sequence.outcome(state, error, self.clock(), self.limits))
         trunk = self.trunks.leave(sequence)
-        if trunk is not None and trunk.waiters:
-            reclass(trunk, self._waiting, self._slots)
-        elif trunk is not None:
-            self._withdraw(trunk)
+        if trunk is not None:
+            self._left(trunk)

@@ -32,6 +32,11 @@ class StaticScheduler(Scheduler):
             for handle in sorted(self._complete):
                 self._settle(self._by_handle[handle], "finished")
 
+    def hold(self, handle: int) -> bool:
+        """Only who waits: a batch keeps its members."""
+        sequence = self._open(handle)
+        return sequence is not None and not sequence.running and super().hold(handle)
+
     def _admit(self, now: float) -> None:
         if self.running:
             return

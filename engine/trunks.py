@@ -51,7 +51,10 @@ class Trunk(Scoring):
         self.classes[waiter.priority] += 1
         self.whole += branch is None
         if branch is not None:
-            bisect.insort(self.branches, (branch.at, waiter.handle))
+            entry = branch.at, waiter.handle
+            place = bisect.bisect_left(self.branches, entry)
+            if self.branches[place : place + 1] != [entry]:  # it may have left and come again
+                self.branches.insert(place, entry)
         self.target = max(self.target, reach(waiter))
 
     def part(self, waiter: Sequence) -> None:
@@ -130,7 +133,7 @@ class Trunks:
             trunk.sharing, trunk.shareable = request.sharing, trunk.need
             self._ledger.settle_kind(trunk)
             self._trunks[request.sharing, request.tokens] = trunk
-        elif self._sooner_alone(trunk, sequence):
+        elif self.sooner_alone(trunk, sequence):
             return None
         elif reach(sequence) <= trunk.computed and (sequence.preempted or not self._within(trunk, sequence)):
             return None  # one that gave up what it held must not get it back at once
@@ -140,7 +143,7 @@ class Trunks:
         trunk.welcome(sequence)
         return trunk
 
-    def _sooner_alone(self, trunk: Trunk, sequence: Sequence) -> bool:
+    def sooner_alone(self, trunk: Trunk, sequence: Sequence) -> bool:
         """Whether a STAT request does better without a trunk of a lower class: there is room for it now and none for a trunk that
         does not run, or it is estimated to reach its first own token in fewer steps at its own pace, from the blocks it would find.
         """

@@ -69,7 +69,7 @@ def promised(outcome: Outcome, request: Request) -> None:
 
 
 class Life(RuleBasedStateMachine):
-    """Adds, cancels before, between and during steps, failing rows."""
+    """Adds, cancels, other classes and pauses before, between and during steps, failing rows."""
 
     mode, limits = "continuous", LIMITS
 
@@ -89,9 +89,17 @@ class Life(RuleBasedStateMachine):
         if self.next:
             self.policy.cancel(data.draw(st.integers(0, self.next - 1)))
 
+    @rule(data=st.data(), priority=st.sampled_from(Priority), what=st.sampled_from(("reclass", "hold", "release")))
+    def steer(self, data: st.DataObject, priority: Priority, what: str) -> None:
+        if self.next:
+            handle = data.draw(st.integers(0, self.next - 1))
+            getattr(self.policy, what)(handle, *([priority] if what == "reclass" else []))
+
     @rule(request=requests(), cancelled=st.integers(0, 60), fault=st.integers(0, 12), late=st.booleans())
     def step(self, request: Request, cancelled: int, fault: int, late: bool) -> None:
         batch = self.policy.schedule(0.0)
+        self.policy.hold(cancelled - 30)
+        self.policy.reclass(cancelled - 20, Priority.STAT)
         if late:
             self.add(request, Priority.STAT)
         self.policy.cancel(cancelled)
@@ -118,6 +126,8 @@ class Life(RuleBasedStateMachine):
         assert [one.priority for one in trunks] == [min(waiter.priority for waiter in one.waiters.values()) for one in trunks]
 
     def teardown(self) -> None:
+        for handle in self.open:
+            self.policy.release(handle)
         for _ in range(2000):
             if not self.policy.has_work:
                 break

@@ -81,6 +81,41 @@ def test_a_cancelled_row_goes_when_the_pass_has_ended(layers: tuple[Layers, Engi
     assert loop.stats()["freezes"] == 0
 
 
+def test_promoted_from_another_thread_it_starts_after_the_layer_that_runs(layers: tuple[Layers, EngineLoop, Waiting]) -> None:
+    model, loop, ended = layers
+    waits = loop.submit(Score((1,) * 30), priority=Priority.ROUTINE, on_outcome=ended)
+    assert loop.reclass(waits, Priority.STAT)
+    model.open.release(3 * LAYERS)
+    assert [outcome.handle for outcome in ended.all(2)] == [waits, 1]
+    stats = loop.stats()
+    assert (stats["layers_until_start"], stats["freezes"], stats["ended_stat"]) == (1, 1, 1)
+    assert not loop.reclass(waits, Priority.ROUTINE)
+
+
+def test_held_from_another_thread_it_rests_until_it_is_released(layers: tuple[Layers, EngineLoop, Waiting]) -> None:
+    model, loop, ended = layers
+    rests = loop.submit(Score((1,) * 30), priority=Priority.ROUTINE, on_outcome=ended)
+    assert not loop.engine.scheduler.signal.raised
+    assert loop.hold(rests)
+    assert loop.engine.scheduler.signal.raised
+    other = loop.submit(Score((1, 2)), priority=Priority.ROUTINE, on_outcome=ended)
+    model.open.release(1000)
+    assert {outcome.handle for outcome in ended.all(2)} == {1, other}
+    assert (loop.stats()["on_hold"], loop.stats()["waiting"]) == (1, 0)
+    assert loop.release(rests)
+    assert [outcome.handle for outcome in ended.all(3)][2] == rests
+    assert not loop.hold(rests)
+
+
+def test_what_rests_when_the_loop_ends_is_cancelled_and_told(layers: tuple[Layers, EngineLoop, Waiting]) -> None:
+    model, loop, ended = layers
+    rests = loop.submit(Score((1,) * 30), priority=Priority.ROUTINE, on_outcome=ended)
+    assert loop.hold(rests)
+    model.open.release(2 * LAYERS)
+    assert loop.stop(drain=True, timeout=WAIT)
+    assert {outcome.handle: outcome.state for outcome in ended.outcomes} == {1: "finished", rests: "cancelled"}
+
+
 def test_a_routine_request_stops_no_pass(layers: tuple[Layers, EngineLoop, Waiting]) -> None:
     model, loop, ended = layers
     loop.submit(Score((1, 2)), priority=Priority.ASAP, on_outcome=ended)

@@ -1,0 +1,57 @@
+"""Who starts, and who has to leave for it: strict order of class, then arrival; only a waiting STAT request sends others away."""
+
+from __future__ import annotations
+
+from engine.observed import Observed
+from engine.preemption import Leaving, victims
+from engine.request import Priority
+from engine.sequence import Sequence
+
+
+class Admission(Observed):
+    """The decisions. How one starts, gives way or enters anew is the scheduler's."""
+
+    def _next(self) -> Sequence | None:
+        """Who starts next if it may now; after `_admit` there is nobody, and if there were it would be counted as a fault."""
+        return self._waiting.choose(self._fits, self.admits) if self.running < self.places else None
+
+    def _fits(self, sequence: Sequence) -> bool:
+        lacking = self.ledger.lacking(sequence)
+        return lacking <= 0 or self.ledger.reserved(sequence) or lacking <= len(self.cache.held(sequence, self.ledger))
+
+    def _admit(self, now: float) -> None:
+        while (sequence := self._next()) is not None or self._make_room():
+            if sequence is not None:
+                self._start(sequence, now)
+
+    def _make_room(self) -> bool:
+        """Send away just enough lower work for a STAT that waits; that failing, lower branches that wait give up what they hold."""
+        first = self._waiting.first()
+        if first is None:
+            return False
+        stat, found = first.priority is Priority.STAT, self.cache.held(first, self.ledger)
+        slots, blocks = 1 + self.running - self.places, self.ledger.lacking(first) - len(found)
+        chosen = victims(self._slots.but(self.held), slots=slots, blocks=blocks, leaving=Leaving(self.pool, found)) if stat else []
+        for sequence in chosen:
+            self._evict(sequence)
+        return bool(chosen) or (blocks > 0 and (slots <= 0 or stat) and self._let_go(first.priority))
+
+    def _let_go(self, above: Priority) -> bool:
+        idle = [one for one in self._waiting.holding(above) if above is Priority.STAT or self.trunks.dispensable(one)]
+        for sequence in idle:
+            self._waiting.take(sequence)
+            if sequence.started_at is None:
+                self.trunks.give_up(sequence)
+                self._enter(sequence)
+            else:
+                self._evict(sequence)
+        return bool(idle)
+
+    def _start(self, sequence: Sequence, now: float) -> None:
+        raise NotImplementedError
+
+    def _evict(self, sequence: Sequence) -> None:
+        raise NotImplementedError
+
+    def _enter(self, sequence: Sequence) -> None:
+        raise NotImplementedError
