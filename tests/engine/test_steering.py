@@ -166,7 +166,7 @@ def test_promoted_inside_a_pass_that_stands_still_its_row_goes_on_with_the_pass(
 
 @pytest.mark.parametrize("abandoned", [False, True])
 def test_held_inside_a_pass_that_stands_still_its_row_goes_when_the_pass_has_ended(abandoned: bool) -> None:
-    played = Played(score(90), score(60), blocks=20)
+    played = Played(score(90), score(60), blocks=20 if abandoned else 24)
     assert played.policy.hold(1)
     assert played.policy.on_hold == 0
     played.stat(9, score(150 if abandoned else 9))
