@@ -1,6 +1,6 @@
 """Helicase's inference engine: continuous batching over a paged KV cache, the same bits whatever the load.
 
-    engine = load(Path("models/ecoli-orf-6l"), config=EngineConfig())
+    engine = load(Path("models/ecoli-orf-2k"), config=EngineConfig())
     loop = EngineLoop(engine)
     loop.start()
     loop.submit(Score(tokens), priority=Priority.STAT, on_outcome=print)

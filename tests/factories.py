@@ -80,9 +80,9 @@ def make_test_version(
     reference: Reference | None = None,
     accepts: Sequence[str] = ("vcf",),
     window: int = 64,
-    deployment: str = "ecoli-orf-6l-fp32",
+    deployment: str = "ecoli-orf-2k-fp32",
 ) -> TestVersion:
-    model = register_model(name="ecoli-orf-6l", version="1.0", folder="ecoli-orf-6l")
+    model = register_model(name="ecoli-orf-2k", version="1.0", folder="ecoli-orf-2k")
     return offer_test(
         laboratory=laboratory or make_laboratory(),
         code=f"test-{next(_numbers)}",

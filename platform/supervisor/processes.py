@@ -11,7 +11,6 @@ from supervisor.errors import ProcessError, SetupError
 from supervisor.services import RunningServices
 from supervisor.watch import Watched
 
-DEPLOYMENT = "ecoli-orf-6l-fp32"
 # relative, with the repository as working folder: the path of a checkout may hold a colon, which would split this list
 PYTHON_PATH = "platform:."
 STOP_TIMEOUT_S = 6.0
@@ -43,7 +42,7 @@ class Platform:
 
     def workers(self) -> list[Watched]:
         return [
-            self._watched("engine-1", "manage.py", "engine_worker", "--name", "engine-1", "--deployment", DEPLOYMENT, *DRAIN),
+            self._watched("engine-1", "manage.py", "engine_worker", "--name", "engine-1", "--bundled", *DRAIN),
             self._platform_worker("platform-1", "platform"),
             self._platform_worker("intake-1", "intake"),
             self._platform_worker("intake-2", "intake-large"),

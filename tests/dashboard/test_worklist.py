@@ -143,7 +143,7 @@ def test_work_without_a_worker_is_a_loud_state(ward):
 def test_the_system_line_names_workers_and_the_model_that_serves(ward):
     live_worker(ward)
     page = read(ward.analyst(), "worklist")
-    assert "1 worker · 0 items in the batch · 0 jobs running · 0 jobs waiting" in page and "ecoli-orf-6l 1.0" in page
+    assert "1 worker · 0 items in the batch · 0 jobs running · 0 jobs waiting" in page and "ecoli-orf-2k 1.0" in page
 
 
 def test_a_requester_is_not_told_how_much_others_wait(ward):

@@ -23,7 +23,7 @@ EXAMPLES = re.findall(
     PAGE,
     re.MULTILINE | re.DOTALL,
 )
-MODEL = ROOT / "models" / "ecoli-orf-6l" / "model.safetensors"
+MODEL = ROOT / "models" / "ecoli-orf-2k" / "model.safetensors"
 
 
 @pytest.mark.parametrize("command", COMMANDS)

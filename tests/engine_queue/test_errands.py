@@ -22,7 +22,7 @@ from tests.engine_queue.test_crew import settle
 from tests.engine_queue.workers import DEPLOYMENT
 from tests.factories import make_actor, make_laboratory, make_test_version
 
-OTHER = "ecoli-orf-6l-second"
+OTHER = "ecoli-orf-2k-second"
 worker = test_crew.worker  # a crew whose engine the test holds
 
 
@@ -144,7 +144,7 @@ def test_bits_that_differ_are_refused_and_what_is_served_goes_on(crew_worker: An
     assert (crew_worker.crew.loaded, crew_worker.loads.left) == ([DEPLOYMENT], OTHER)
 
 
-@pytest.mark.parametrize(("verb", "said"), [("load", "serves ecoli-orf-6l-fp32 already"), ("unload", "does not serve")])
+@pytest.mark.parametrize(("verb", "said"), [("load", "serves ecoli-orf-2k-fp32 already"), ("unload", "does not serve")])
 def test_an_errand_without_sense_is_refused_in_words(crew_worker: Any, verb: str, said: str) -> None:
     make_test_version()
     other()

@@ -21,7 +21,7 @@ from tests.engine_queue.workers import DEPLOYMENT
 from tests.factories import BASES
 from tests.services import ROOT
 
-MODEL = ROOT / "models" / "ecoli-orf-6l"
+MODEL = ROOT / "models" / "ecoli-orf-2k"
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +94,7 @@ def test_a_job_of_items_that_all_fail_still_lands(host: Host, work: Work) -> Non
 
 def test_a_sequence_has_no_reference_and_no_delta(host: Host, work: Work) -> None:
     item = WorkItem(1, 0, "", 0, "", "", BASES[:200])
-    long = WorkItem(2, 1, "", 0, "", "", BASES[:2000])
+    long = WorkItem(2, 1, "", 0, "", "", BASES[:3000])
     whole, refused = flown(host, replace(work, kind="sequence", items=[item, long])).scores()
     assert (whole.ll_ref, whole.delta, whole.tokens) == (None, None, 200)
     assert whole.ll_alt is not None
@@ -135,7 +135,7 @@ def test_a_reference_that_is_not_the_pinned_one_is_refused(host: Host, work: Wor
     assert (changed.value.code, missing.value.code) == ("reference.changed", "reference.unreadable")
 
 
-@pytest.mark.parametrize(("folder", "pin"), [("nowhere", {}), ("ecoli-orf-6l", {"threads": 0}), ("ecoli-orf-6l", {"colour": 1})])
+@pytest.mark.parametrize(("folder", "pin"), [("nowhere", {}), ("ecoli-orf-2k", {"threads": 0}), ("ecoli-orf-2k", {"colour": 1})])
 def test_what_cannot_be_loaded_is_refused_in_one_line(folder: str, pin: dict[str, int]) -> None:
     with pytest.raises(WorkerRefused, match=r"^deployment d cannot be loaded: ") as refused:
         Host().load("d", ROOT / "models" / folder, pin)

@@ -13,7 +13,7 @@ from celery import current_app
 
 from tests.services import ROOT
 
-DEPLOYMENT = "ecoli-orf-6l-fp32"
+DEPLOYMENT = "ecoli-orf-2k-fp32"
 
 
 def wait_until(condition: Callable[[], object], seconds: float, what: Callable[[], str] = lambda: "it") -> None:

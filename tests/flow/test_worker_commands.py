@@ -40,7 +40,7 @@ def engine_worker(*more: str) -> tuple[str, ...]:
 
 def test_an_unknown_deployment_is_one_line(workers: Crowd) -> None:
     make_test_version()
-    assert "there is no deployment other (ecoli-orf-6l-fp32)" in refused(workers, *engine_worker("--deployment", "other"))
+    assert "there is no deployment other (ecoli-orf-2k-fp32)" in refused(workers, *engine_worker("--deployment", "other"))
 
 
 def test_a_missing_model_folder_is_one_line(workers: Crowd) -> None:

@@ -17,7 +17,7 @@ from tests.engine_queue.workers import DEPLOYMENT, Crowd, crowd
 from tests.factories import make_laboratory, make_order, make_ready_intake, make_reference, make_test_version, make_user
 
 pytestmark = pytest.mark.flow
-SECOND = "ecoli-orf-6l-one-thread"
+SECOND = "ecoli-orf-2k-one-thread"
 
 
 @pytest.fixture

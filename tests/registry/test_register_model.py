@@ -112,7 +112,7 @@ def test_a_deployment_name_stands_for_one_thing(folder: Path, models_dir: Path) 
     ],
 )
 def test_the_database_refuses_to_change_what_was_registered(sql: str) -> None:
-    row = services.register_model(name="ecoli-orf-6l", version="1.0", folder="ecoli-orf-6l")
+    row = services.register_model(name="ecoli-orf-2k", version="1.0", folder="ecoli-orf-2k")
     services.inspected(row, {"fingerprint": "f", "golden": "g"})
     with pytest.raises((IntegrityError, ProgrammingError)), transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(sql)

@@ -6,7 +6,7 @@ from typing import Any
 from django.core.management import BaseCommand, CommandError, CommandParser
 from django.db import OperationalError
 
-from config import starting
+from config import bundled, starting
 from engine_queue.errors import WorkerRefused
 
 
@@ -17,8 +17,10 @@ class Command(BaseCommand):
         parser.add_argument("--name", required=True, help="unique among all workers; held by a lease")
         several = "several with commas, or given several times"
         parser.add_argument(
-            "--deployment", "--deployments", action="extend", required=True, dest="deployments", type=_names, help=several
+            "--deployment", "--deployments", action="extend", default=[], dest="deployments", type=_names, help=several
         )
+        bundled = "serve the deployment that comes with Helicase, and former ones of it that a test or an order still needs"
+        parser.add_argument("--bundled", action="store_true", help=bundled)
         parser.add_argument("--credits", type=int, default=8, help="jobs held at once")
         parser.add_argument("--stat-credits", type=int, default=4, help="STAT jobs held beside them")
         parser.add_argument("--drain-seconds", type=float, default=4.0, help="time to finish what runs when asked to stop")
@@ -32,7 +34,7 @@ class Command(BaseCommand):
         try:
             crew = booting.boot(
                 name=options["name"],
-                deployments=options["deployments"],
+                deployments=_asked(options),
                 credits=options["credits"],
                 stat_credits=options["stat_credits"],
             )
@@ -66,6 +68,13 @@ class Command(BaseCommand):
         node = f"{options['name']}@%h"
         quiet = ["--without-gossip", "--without-mingle", "--without-heartbeat", "-l", "WARNING"]
         app.worker_main(["-q", "worker", "-P", "custom", "-c", str(options["credits"]), "-Q", queues, "-n", node, *quiet])
+
+
+def _asked(options: dict[str, Any]) -> list[str]:
+    asked = [*options["deployments"], *(bundled.served() if options["bundled"] else [])]
+    if not asked:
+        raise CommandError("name what to serve: --deployment NAME, or --bundled", returncode=2)
+    return asked
 
 
 def _names(text: str) -> list[str]:

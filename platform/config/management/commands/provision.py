@@ -7,6 +7,7 @@ from django.core.management import BaseCommand, CommandError, call_command
 
 from config import starting
 from config.bundled import bundled_deployment
+from registry.errors import RegistrationRefused
 
 
 class Command(BaseCommand):
@@ -17,4 +18,7 @@ class Command(BaseCommand):
             raise CommandError("DATABASE_OWNER_URL is not set: the application's own role may not change tables")
         call_command("migrate", database="owner", interactive=False, verbosity=int(options["verbosity"]))
         starting.require()  # here, so that one line stands before everything that would not start
-        bundled_deployment()
+        try:
+            bundled_deployment()
+        except RegistrationRefused as error:
+            raise CommandError(str(error), returncode=2) from error
