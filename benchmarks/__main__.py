@@ -21,6 +21,7 @@ WORKLOADS = {  # name: module and function, imported when it runs
     "reads": ("benchmarks.reads", "reads"),
     "long": ("benchmarks.long", "long"),
     "stat": ("benchmarks.stat", "stat"),
+    "stat-platform": ("benchmarks.stat_platform", "stat_platform"),
     "scheduler": ("benchmarks.scheduler", "scheduler"),
     "kernels": ("benchmarks.kernel_figures", "kernels"),
 }

@@ -1,0 +1,137 @@
+"""The whole platform for a benchmark: its own Postgres and Valkey, and the processes of `make up`, in a folder that goes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from benchmarks.measured import NotMeasured
+from benchmarks.peer import ROOT
+
+_PATIENCE = 120.0  # seconds until a process has to be there
+DATABASE = "helicase"
+
+
+@dataclass
+class Rig:
+    """Running servers, and processes that are started one by one. `environment` is theirs and ours."""
+
+    folder: Path
+    environment: dict[str, str]
+    owner_url: str
+    started: list[object] = field(default_factory=list)
+
+    def manage(self, *command: str, owner: bool = False) -> str:
+        """Run a management command to its end and return what it said. Raises NotMeasured with its words when it fails."""
+        extra = {"DATABASE_OWNER_URL": self.owner_url} if owner else {}
+        child = self._child(command[0], "manage.py", *command, extra=extra)
+        if child.run_to_end():
+            raise NotMeasured(f"manage.py {command[0]} failed: {child.last_lines()}")
+        said: str = child.log.read_text()
+        return said
+
+    def start(self, name: str, *command: str) -> None:
+        """Start a process of the platform, which ends with us."""
+        child = self._child(name, "manage.py", *command)
+        child.start()
+        self.started.append(child)
+
+    def looked_after(self) -> None:
+        """Raise NotMeasured when a process has died."""
+        for child in self.started:
+            if not child.running:  # type: ignore[attr-defined]
+                raise NotMeasured(f"{child.name} has ended: {child.last_lines()}")  # type: ignore[attr-defined]
+
+    def _child(self, name: str, *command: str, extra: dict[str, str] | None = None):  # type: ignore[no-untyped-def]
+        from supervisor.child import Child
+
+        return Child(
+            name=name,
+            command=[sys.executable, *command],
+            log=self.folder / "logs" / f"{name}.log",
+            folder=ROOT,
+            environment={**self.environment, **(extra or {})},
+        )
+
+
+@contextlib.contextmanager
+def rig(models: Path) -> Iterator[Rig]:
+    """Servers with a provisioned database; Django of this process leads to them. Models registered are copied into `models`."""
+    sys.path[:0] = [part for part in (str(ROOT / "platform"), str(ROOT)) if part not in sys.path]
+    from supervisor.ports import Reservation
+    from supervisor.postgres import Postgres
+    from supervisor.secrets_file import new_secrets
+    from supervisor.services import prepare_database
+    from supervisor.valkey import Valkey
+
+    folder = Path(tempfile.mkdtemp(prefix="helicase-benchmark-"))
+    folder.chmod(0o755)  # the database's user walks through it
+    secrets, ports = new_secrets(), (Reservation(), Reservation())
+    postgres = Postgres(folder / "postgres", folder / "postgres.log", secrets.database_superuser, ports[0])
+    valkey = Valkey(folder / "valkey", folder / "valkey.log", secrets.redis, ports[1])
+    made: Rig | None = None
+    try:
+        postgres.start()
+        valkey.start()
+        database = prepare_database(postgres, secrets)
+        made = Rig(folder, _environment(folder, models, database.app, valkey.url, secrets.django_key), database.owner)
+        os.environ.update(made.environment)
+        made.manage("provision", owner=True)
+        import django
+
+        django.setup()
+        yield made
+    finally:
+        _end(made)
+        for server in (postgres, valkey):
+            with contextlib.suppress(Exception):
+                server.stop()
+            server.reservation.close()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def until(condition, seconds: float = _PATIENCE, what: str = "it", pause: float = 0.02) -> None:  # type: ignore[no-untyped-def]
+    """Wait for a condition; NotMeasured when it does not come."""
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise NotMeasured(f"{what} did not come within {seconds:.0f} s")
+        time.sleep(pause)
+
+
+def _end(made: Rig | None) -> None:
+    from supervisor.child import wait_until_gone
+
+    if made is not None:
+        wait_until_gone(made.started, within_s=8.0)  # type: ignore[arg-type]
+        with contextlib.suppress(Exception):
+            from django.db import connections
+
+            connections.close_all()
+
+
+def _environment(folder: Path, models: Path, database: str, broker: str, key: str) -> dict[str, str]:
+    (folder / "data").mkdir()
+    return {
+        "DJANGO_SETTINGS_MODULE": "config.settings.dev",
+        "SECRET_KEY": key,
+        "DATABASE_URL": database,
+        "REDIS_URL": broker,
+        "ALLOWED_HOSTS": "localhost",
+        "PUBLIC_URL": "http://localhost",
+        "DEMO": "0",
+        "DATA_DIR": str(folder / "data"),
+        "MODELS_DIR": str(models),
+        "LOG_LEVEL": "WARNING",
+        "OMP_WAIT_POLICY": "PASSIVE",
+        "PYTHONPATH": f"{ROOT / 'platform'}{os.pathsep}{ROOT}",
+        "PATH": os.environ.get("PATH", ""),
+        "HOME": os.environ.get("HOME", "/"),
+    }
