@@ -24,7 +24,7 @@ _ASKED, _QUICK = 300, 24  # STAT requests of each run
 _GAP = 0.5  # seconds on average between the end of one and the next
 _LONG, _QUICK_LONG = 1 << 20, 1 << 18  # tokens of the score that runs meanwhile
 _PATIENCE = 60.0  # seconds until an answer is given up
-_SPANS, _QUICK_SPANS, _SPAN = 12, 2, 10.0  # spans with and without STAT in turn, and seconds of each
+_PASSES, _QUICK_PASSES, _PIECE = 20, 3, 1 << 15  # over the same routine work, with and without STAT; tokens of its long score
 _EVERY = 1.0  # seconds between two STAT requests while the loss is measured
 _READS = 200_000
 
@@ -39,16 +39,15 @@ def stat(options: Options) -> Measured:
         engine.load(options)
         busy, beside = engine.waits(asked)
         stats = engine.loop.stats()
-        lost, share = engine.loss(_QUICK_SPANS if options.quick else _SPANS, idle)
+    with _Engine(config) as engine:
+        lost, share = engine.loss(_QUICK_PASSES if options.quick else _PASSES, idle)
     with _Engine(dataclasses.replace(config, freezes=0)) as engine:
         engine.load(options)
         unfrozen, _ = engine.waits(asked)
     result.figures["bit_differences"] = sum(one != other for one, other in zip(alone, beside, strict=True))
     result.figures["layer_check_us"] = _check()
     result.figures["routine_loss"] = lost - share
-    result.notes.append(
-        f"one STAT request a second: routine work lost {lost:.3f}, an idle engine would be busy {share:.3f}"
-    )
+    result.notes.append(f"one STAT request a second: routine work lost {lost:.3f}, an idle engine would be busy {share:.3f}")
     for name in ("layers_until_start", "capped_starts", "freezes", "abandoned_passes"):
         result.figures[name] = stats[name]
     for label, waits, prefix in (("idle", idle, ""), ("freezing", busy, "stat"), ("freezes=0", unfrozen, "unfrozen")):
@@ -118,28 +117,39 @@ class _Engine:
             answers.append(answer(finished(outcome)))
         return seconds, answers
 
-    def loss(self, spans: int, idle: Sequence[float]) -> tuple[float, float]:
-        """The share of routine tokens a second that is lost to one STAT request a second, over alternating spans; and the share of
-        time that such requests keep an idle engine busy.
+    def loss(self, passes: int, idle: Sequence[float]) -> tuple[float, float]:
+        """The share of time that one STAT request a second takes from the same routine work, over passes with and without in turn;
+        and the share of it that such requests keep an idle engine busy.
         """
-        without, beside = [], []
-        for number in range(spans):
-            without.append(self._rate([]))
-            beside.append(self._rate([workloads.short_request(2000 + number * 100 + one) for one in range(int(_SPAN / _EVERY))]))
-        return 1 - sum(beside) / sum(without), median(idle) / _EVERY
+        without = beside = 0.0
+        count = 0
+        for number in range(passes):
+            without += self._pass([])[0]
+            seconds, came = self._pass([workloads.short_request(2000 + number * 100 + one) for one in range(100)])
+            beside, count = beside + seconds, count + came
+        return 1 - without / beside, count * median(idle) / beside
 
-    def _rate(self, asked: Sequence[Work]) -> float:
-        """Routine tokens a second over a span, while these STAT requests come one by one at even times."""
-        begun, before = time.perf_counter(), self._tokens()
-        for number, piece in enumerate(asked):
-            time.sleep(max(0.0, begun + number * _EVERY - time.perf_counter()))
+    def _pass(self, asked: Sequence[Work]) -> tuple[float, int]:
+        """Seconds for W1 and a piece of the long score while these STAT requests come, one a second; and how many of them came."""
+        pieces = [Generate(piece.tokens, piece.limit) for piece in workloads.mixed()]
+        work, over, ended = [Score(workloads.long(_PIECE)), *pieces], threading.Event(), []
+
+        def one_less(outcome: Outcome) -> None:
+            ended.append(finished(outcome))
+            if len(ended) == len(work):
+                over.set()
+
+        begun, came = time.perf_counter(), 0
+        for request in work:
+            self.loop.submit(request, priority=Priority.ROUTINE, on_outcome=one_less)
+        for piece in asked:
+            if over.wait(max(0.0, begun + (came + 0.5) * _EVERY - time.perf_counter())):
+                break
             self._asked(Generate(piece.tokens, piece.limit))
-        time.sleep(max(0.0, begun + _SPAN - time.perf_counter()))
-        own = sum(len(piece.tokens) + piece.limit - 1 for piece in asked)  # the last token drawn is never computed
-        return (self._tokens() - before - own) / (time.perf_counter() - begun)
-
-    def _tokens(self) -> float:
-        return self.loop.stats()["tokens"]
+            came += 1
+        if not over.wait(_PATIENCE):
+            raise NotMeasured("routine work did not end")
+        return time.perf_counter() - begun, came
 
     @property
     def _loading(self) -> bool:

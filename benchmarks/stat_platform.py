@@ -23,8 +23,8 @@ from benchmarks.options import Options
 
 _ASKED, _QUICK = 300, 12  # STAT orders under load; a third of them on the idle platform first
 _VARIANTS = 50  # of a STAT order
-_WINDOW = 128  # bases
-_GAP = 0.5  # seconds on average between the end of one STAT order and the next
+_WINDOW = 64  # bases
+_GAP = 1.0  # seconds on average between the end of one STAT order and the next
 _OPEN = 4  # routine orders of W1's lengths that are open at any time, beside the long one
 _PATIENCE = 120.0  # seconds until an order is given up
 _LOOK = 0.005  # seconds between two looks at whether an order is scored
