@@ -10,7 +10,7 @@ FIND_PYTHON = for name in $(PYTHON311) python3.11 python3 /usr/bin/python3.11; d
 	done; \
 	[ -n "$$python" ] || { echo "helicase: Python 3.11 with venv is needed, and none was found (set PYTHON311=/path/to/python3.11)" >&2; exit 2; }
 
-.PHONY: help up test lint bench bench-peers gpu-check model-card manage lock clean runtime development browser
+.PHONY: help up test lint bench bench-stat bench-peers gpu-check model-card manage lock clean runtime development browser
 
 help: ## list these verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -35,6 +35,9 @@ lint: development ## ruff, mypy --strict, import rules
 
 bench: runtime ## measure workloads against baselines; ARGS="mixed --quick" measures one of them
 	@exec $(PYTHON) -m benchmarks $(ARGS)
+
+bench-stat: runtime ## STAT beside a load that never ends, 300 requests on the engine and 300 orders through the platform; ARGS="--quick"
+	@exec $(PYTHON) -m benchmarks stat stat-platform --precision bf16 $(ARGS)
 
 bench-peers: runtime ## install the engines that `make bench` compares with, each in an environment of its own
 	@exec $(PYTHON) -m benchmarks.peers
