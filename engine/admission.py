@@ -13,7 +13,7 @@ class Admission(Observed):
 
     def _next(self) -> Sequence | None:
         """Who starts next if it may now; after `_admit` there is nobody, and if there were it would be counted as a fault."""
-        return self._waiting.choose(self._fits, self.admits) if self.running < self.places else None
+        return self._waiting.choose(self._fits, self.lowest) if self.running < self.places else None
 
     def _fits(self, sequence: Sequence) -> bool:
         lacking = self.ledger.lacking(sequence)
@@ -30,8 +30,9 @@ class Admission(Observed):
         if first is None:
             return False
         stat, found = first.priority is Priority.STAT, self.cache.held(first, self.ledger)
-        slots, blocks = 1 + self.running - self.places, self.ledger.lacking(first) - len(found)
-        chosen = victims(self._slots.but(self.held), slots=slots, blocks=blocks, leaving=Leaving(self.pool, found)) if stat else []
+        slots, blocks = 1 + self.running - self.places, self.ledger.lacking(first) - len(found) - self.pool.draining
+        who, cost = self._slots.but(self.held), self.swapping.cost
+        chosen = victims(who, slots=slots, blocks=blocks, leaving=Leaving(self.pool, found), cost=cost) if stat else []
         for sequence in chosen:
             self._evict(sequence)
         return bool(chosen) or (blocks > 0 and (slots <= 0 or stat) and self._let_go(first.priority))

@@ -53,11 +53,16 @@ class Signal:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """All rows of one step, what became free since the last, and blocks to copy (from, to) before anything is computed."""
+    """All rows of one step, and what is done before anything is computed, in this order: arena slots that became free may be
+    overwritten, blocks leave for the arena, blocks that became free may be overwritten, blocks come back, blocks are copied.
+    """
 
     rows: Sequence[Row]
-    released: tuple[int, ...] = ()
-    copies: tuple[tuple[int, int], ...] = ()
+    released: tuple[int, ...] = ()  # blocks that became free since the last step
+    copies: tuple[tuple[int, int], ...] = ()  # block to block (from, to)
+    dropped: tuple[int, ...] = ()  # arena slots that did
+    swap_outs: tuple[tuple[int, int], ...] = ()  # block to arena slot
+    swap_ins: tuple[tuple[int, int], ...] = ()  # arena slot to block
     signal: Signal | None = None
     stoppable: bool = False  # may be stopped between two layers when the signal is raised
     beside: bool = False  # a stopped pass is kept meanwhile; any other batch ends it

@@ -1,4 +1,4 @@
-"""The pool of KV blocks: who holds which, what may be found again, and nothing else. It knows neither tensors nor requests."""
+"""The pool of KV blocks: who holds which, what may be found again, what is being copied out. No tensors and no requests here."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from engine.errors import BlockAccounting
 
 
 class BlockState(enum.Enum):
-    """Where a block is in its life. All transitions are in `_ALLOWED`; swapping out brings DRAINING and SWAPPED into use."""
+    """Where a block is in its life, in the pool or in a slot of the arena. All transitions are in `_ALLOWED`."""
 
     FREE = "free"
     CACHED = "cached"  # held by nobody, its content can be found and taken up again
     USED = "used"
-    DRAINING = "draining"  # being copied out, not yet reusable
-    SWAPPED = "swapped"  # content lives outside the pool
+    DRAINING = "draining"  # being copied out: neither reusable nor findable
+    SWAPPED = "swapped"  # a slot of the arena: holds what one sequence left
 
 
 _ALLOWED = {
@@ -25,7 +25,21 @@ _ALLOWED = {
     (BlockState.USED, BlockState.CACHED),
     (BlockState.CACHED, BlockState.USED),
     (BlockState.CACHED, BlockState.FREE),
+    (BlockState.USED, BlockState.DRAINING),  # to the arena …
+    (BlockState.DRAINING, BlockState.FREE),
+    (BlockState.DRAINING, BlockState.CACHED),  # … where others could find it before
+    (BlockState.FREE, BlockState.SWAPPED),
+    (BlockState.SWAPPED, BlockState.FREE),
+    (BlockState.SWAPPED, BlockState.DRAINING),  # from the arena to a file …
+    (BlockState.DRAINING, BlockState.SWAPPED),  # … which could not be written
 }
+
+
+def move(states: list[BlockState], block: int, to: BlockState) -> None:
+    """Change the state of one of `states`; BlockAccounting unless the transition is allowed."""
+    if (states[block], to) not in _ALLOWED:
+        raise BlockAccounting(f"block {block} cannot go from {states[block].value} to {to.value}")
+    states[block] = to
 
 
 class _Line:
@@ -63,7 +77,7 @@ class BlockPool:
     """`total` blocks, numbered from 0. Tables are append-only lists of block numbers that the holder keeps.
 
     A block marked with `keep` is not freed when its last holder leaves but cached, and given away only when no free one is left,
-    the least recently used first.
+    the least recently used first. One that is copied out drains meanwhile and is nobody's; then it is free, or cached.
     """
 
     def __init__(self, total: int) -> None:
@@ -77,6 +91,7 @@ class BlockPool:
             self._free.append(block)
         self._released: list[int] = []
         self._evicted: list[int] = []
+        self._draining: set[int] = set()
 
     @property
     def free(self) -> int:
@@ -96,7 +111,16 @@ class BlockPool:
     @property
     def used(self) -> int:
         """Blocks that at least one table holds."""
-        return self.total - self.available
+        return self.total - self.available - len(self._draining)
+
+    @property
+    def draining(self) -> int:
+        """Blocks that are being copied out."""
+        return len(self._draining)
+
+    def drains(self, block: int) -> bool:
+        """Whether a block is being copied out."""
+        return block in self._draining
 
     def references(self, block: int) -> int:
         """How many tables hold a block."""
@@ -139,6 +163,25 @@ class BlockPool:
             elif self._references[block] == 0:
                 self._to_free(block)
 
+    def drain(self, blocks: Sequence[int]) -> None:
+        """Their only holder leaves and their content is copied out: nobody has them until `drained` says that it is done."""
+        for block in blocks:
+            if self._references[block] != 1:
+                raise BlockAccounting(f"block {block} has {self._references[block]} references and cannot be copied out")
+            self._move(block, BlockState.DRAINING)
+            self._references[block] = 0
+            self._draining.add(block)
+
+    def drained(self, blocks: Sequence[int]) -> None:
+        """They have been copied out: free now, or cached when they are kept. As with `release`, the last comes first."""
+        for block in reversed(blocks):
+            self._draining.discard(block)
+            if self._kept[block]:
+                self._move(block, BlockState.CACHED)
+                self._cached.append(block)
+            else:
+                self._to_free(block)
+
     def keep(self, block: int) -> None:
         """Its content can be found from now on: cache it when its last holder leaves."""
         if self._state[block] is not BlockState.USED:
@@ -163,13 +206,16 @@ class BlockPool:
         return evicted
 
     def check(self, tables: Iterable[Sequence[int]]) -> None:
-        """Raise BlockAccounting unless free + cached + used = all and the counts equal the references in `tables`."""
+        """Raise BlockAccounting unless free + cached + used + draining = all and the counts equal the references in `tables`."""
         states = Counter(self._state)
         for state, line in ((BlockState.FREE, self._free), (BlockState.CACHED, self._cached)):
             listed = list(line)
             if not states[state] == len(set(listed)) == line.length or any(self._state[block] is not state for block in listed):
                 raise BlockAccounting(f"{states[state]} blocks are {state.value} and {line.length} are listed so")
-        if states[BlockState.FREE] + states[BlockState.CACHED] + states[BlockState.USED] != self.total:
+        if {block for block in range(self.total) if self._state[block] is BlockState.DRAINING} != self._draining:
+            raise BlockAccounting(f"{states[BlockState.DRAINING]} blocks drain and {len(self._draining)} are listed so")
+        counted = self._free.length + self._cached.length + states[BlockState.USED] + len(self._draining)
+        if counted != self.total or self.used != states[BlockState.USED]:
             raise BlockAccounting(f"{states} do not add up to {self.total} blocks")
         held = Counter(block for table in tables for block in table)
         for block, (state, references) in enumerate(zip(self._state, self._references, strict=True)):
@@ -189,6 +235,4 @@ class BlockPool:
         self._released.append(block)
 
     def _move(self, block: int, to: BlockState) -> None:
-        if (self._state[block], to) not in _ALLOWED:
-            raise BlockAccounting(f"block {block} cannot go from {self._state[block].value} to {to.value}")
-        self._state[block] = to
+        move(self._state, block, to)

@@ -34,6 +34,13 @@ class EngineConfig:
     grid: int = 16  # a chunk cut short by the budget ends at an absolute multiple of this
     blocks: int = 2048  # blocks of the pool: two whole inputs of 32,768 tokens, or one of 65,536
     block_size: int = 32  # tokens a block; divides the attention tile
+    swap_blocks: int | None = None  # blocks of the arena, in memory, for those who give way; None: half the pool; 0: no swapping
+    swap_folder: str = ""  # where files take what the arena has no room for; empty: no files
+    swap_file_bytes: int = 1 << 32  # of all files together at most
+    swap_encrypted: bool = True  # files by AES-256-GCM with a key that is nowhere but in memory
+    swap_seconds: float = 5.0  # that a file may take to be read; then what it holds is computed again
+    swap_bandwidth: float = 2e9  # bytes a second between pool and arena, until it has been measured
+    recompute_rate: float = 2000.0  # tokens a second that are computed again, until it has been measured
     threads: int = 2
     mode: Mode = "continuous"
     isa: Isa = "auto"  # instruction set of the library kernels; a pin must be set before torch is first imported
@@ -63,6 +70,17 @@ class EngineConfig:
             raise ConfigRefused(
                 f"freezes is a whole number from 0 and frozen_seconds finite and above 0, not {self.freezes}, {self.frozen_seconds}"
             )
+        if self.swap_blocks is not None and (type(self.swap_blocks) is not int or not 0 <= self.swap_blocks <= LARGEST_BLOCKS):
+            raise ConfigRefused(f"swap_blocks is a whole number from 0 to {LARGEST_BLOCKS}, not {self.swap_blocks}")
+        if type(self.swap_file_bytes) is not int or self.swap_file_bytes < 1:
+            raise ConfigRefused(f"swap_file_bytes is a whole number from 1 on, not {self.swap_file_bytes}")
+        speeds = (self.swap_seconds, self.swap_bandwidth, self.recompute_rate)
+        if any(isinstance(speed, bool) or not isinstance(speed, int | float) or not 0 < speed < math.inf for speed in speeds):
+            raise ConfigRefused(
+                f"swap_seconds, swap_bandwidth and recompute_rate are finite and above 0, not {', '.join(map(str, speeds))}"
+            )
+        if not isinstance(self.swap_folder, str) or not isinstance(self.swap_encrypted, bool):
+            raise ConfigRefused("swap_folder is a path, swap_encrypted true or false")
         if self.precision not in ("fp32", "bf16"):
             raise ConfigRefused(f"precision is fp32 or bf16, not {self.precision!r}")
         if _TILE % self.block_size:
@@ -77,3 +95,9 @@ class EngineConfig:
             raise ConfigRefused(f"isa is auto, avx2 or avx512, not {self.isa!r}")
         if self.kernels not in ("auto", "reference", "native", "numba"):
             raise ConfigRefused(f"kernels is auto, reference, native or numba, not {self.kernels!r}")
+
+    @property
+    def arena_blocks(self) -> int:
+        """Blocks of the arena. Under static batching nobody gives way."""
+        chosen = self.blocks // 2 if self.swap_blocks is None else self.swap_blocks
+        return 0 if self.mode == "static" else chosen

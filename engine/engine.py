@@ -9,15 +9,17 @@ from collections.abc import Callable
 from typing import Protocol
 
 from engine.batch import Batch, RowOutput
-from engine.errors import BlockAccounting, EngineFailed
+from engine.errors import EngineFailed
 from engine.fingerprint import Deployment
 from engine.metrics import CLASSES, StartMeter, StepMeter
 from engine.request import Outcome, Priority, Request
 from engine.scheduler import Scheduler
+from engine.swap.tier import FileTier
 from engine.tokenizers.interface import Tokenizer
 from engine.trace import Part, Step, Times, Trace, marks
 
 _STILL = 100  # steps that do nothing before the engine gives up
+_LOOK_EVERY = 0.05  # seconds at most between two looks at files while nothing else can be done
 _NAMED = 8  # requests that are named when a step is described
 
 
@@ -42,7 +44,9 @@ class Engine:
         batch_invariant: bool,
         golden: str = "",
         clock: Callable[[], float] = time.time,
+        files: FileTier | None = None,
     ) -> None:
+        self._files = files
         self.scheduler, self.runner, self.deployment, self.tokenizer = scheduler, runner, deployment, tokenizer
         self.batch_invariant, self.golden, self.clock = batch_invariant, golden, clock
         self.fingerprint = deployment.fingerprint
@@ -100,6 +104,8 @@ class Engine:
     def interrupt(self) -> None:
         """Let a pass that may stand still stop after its layer, so that what waits outside can be taken in; any thread."""
         self.scheduler.signal.raised = True
+        if self._files is not None:
+            self._files.wake()
 
     def heard(self) -> None:
         """What waited outside is about to be taken in: no pass need stop for it."""
@@ -120,8 +126,13 @@ class Engine:
         return outcomes
 
     def _stood_still(self, batch: Batch, outcomes: list[Outcome]) -> None:
-        """Steps that compute and settle nothing while work is open would go on for ever: an engine in that state says so."""
-        self._still = 0 if batch.rows or outcomes or not self.scheduler.has_work else self._still + 1
+        """Steps that compute and settle nothing while work is open would go on for ever: an engine in that state says so, unless it
+        waits for a file.
+        """
+        waits = self._files is not None and self.scheduler.swapping.loading
+        if self._files is not None and waits and not batch.rows and not outcomes:
+            self._files.wait(_LOOK_EVERY)
+        self._still = 0 if batch.rows or outcomes or waits or not self.scheduler.has_work else self._still + 1
         if self._still >= _STILL:
             raise EngineFailed(
                 f"{self.scheduler.waiting} requests wait and nothing was computed in {_STILL} steps: a fault of ours"
@@ -133,12 +144,14 @@ class Engine:
         """
         self.scheduler.forget(since, until)
 
+    def close(self, timeout: float = 5.0) -> None:
+        """It makes no more steps: its files go, unless a disk does not answer in time."""
+        if self._files is not None:
+            self._files.close(timeout)
+
     def check(self) -> None:
-        """Raise BlockAccounting unless blocks and references agree and every promise of blocks can be kept."""
-        scheduler = self.scheduler
-        scheduler.pool.check(scheduler.tables())
-        if not scheduler.ledger.check():
-            raise BlockAccounting(f"{scheduler.ledger.promised} blocks are promised and {scheduler.pool.available} are there")
+        """Raise BlockAccounting unless blocks, references, promises and what was swapped out agree."""
+        self.scheduler.check()
 
     def doing(self) -> str:
         """What the present step computes, in words; any thread may ask."""
@@ -178,6 +191,8 @@ class Engine:
             "abandoned_passes": scheduler.abandoned_passes,
             "abandoned_tokens": scheduler.abandoned_tokens,
             "layers_until_start": self._starts.worst,
+            "blocks_draining": pool.draining,
+            **scheduler.swapping.stats(),
             **self._meter.values(),
         }
 
@@ -190,6 +205,11 @@ class Engine:
         elif numbers:
             failed = sum(output.error is not None for output in outputs)
             self._meter.step(times.ended - times.began, numbers, failed)
+            if not batch.resumes:
+                self.scheduler.swapping.costs.computed(batch.tokens, times.ran - times.scheduled)
         if self.trace is not None:
+            for handle, what in self.scheduler.swapping.events:
+                self.trace.moved(times.scheduled, handle, what)
             scheduler, part = self.scheduler, Part.of(stopped=outputs is None, resumes=batch.resumes)
             self.trace.record(Step(scheduler.steps, times, numbers, scheduler.waiting, scheduler.pool.used, part), outcomes)
+        self.scheduler.swapping.events.clear()

@@ -52,7 +52,7 @@ class FreezingScheduler(Scheduler):
         if self._standing is None:  # abandoned
             self._stood(one, now)
             return batch
-        if not batch.rows:
+        if not batch.rows and not self.making_way:
             return self._resumed(one, now, batch)
         if one.since is None:
             one.since, one.freezes, self.freezes = now, one.freezes + 1, self.freezes + 1
@@ -64,7 +64,7 @@ class FreezingScheduler(Scheduler):
         """As any; no outputs: the pass was stopped between two layers."""
         if outputs is None:
             self._stand(batch)
-            batch = Batch(())
+            batch = dataclasses.replace(batch, rows=(), resumes=False)  # what came before the rows has been done
         return super().postprocess(batch, outputs)
 
     def _count(self, batch: Batch, outputs: list[RowOutput]) -> None:
@@ -142,5 +142,6 @@ class FreezingScheduler(Scheduler):
         lower = sum(sequence.priority is not Priority.STAT for sequence in self._slots)
         excess = min(lower, self.running - self.config.slots)
         if excess > 0:
-            for sequence in victims(self._slots, slots=excess, blocks=0, leaving=Leaving(self.pool)):
+            leaving, cost = Leaving(self.pool), self.swapping.cost
+            for sequence in victims(self._slots, slots=excess, blocks=0, leaving=leaving, cost=cost):
                 self._evict(sequence)

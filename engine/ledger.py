@@ -137,9 +137,13 @@ class Ledger:
     def adopt(self, sequence: Sequence, blocks: list[int], first: int) -> None:
         """Let a sequence that holds nothing begin with blocks that others computed, from its block number `first` on."""
         self.pool.share(blocks)
+        self.restore(sequence, blocks, first)
+        sequence.slides = sequence.slides or first > 0
+
+    def restore(self, sequence: Sequence, blocks: list[int], first: int) -> None:
+        """Let a sequence that holds nothing begin with blocks that it holds a reference to, from its block number `first` on."""
         sequence.blocks.extend(blocks)
-        sequence.first, sequence.slides = first, sequence.slides or first > 0
-        sequence.room = (first + len(blocks)) * self._size
+        sequence.first, sequence.room = first, (first + len(blocks)) * self._size
 
     def copied(self, sequence: Sequence) -> None:
         """The block it was copied from is no longer needed."""

@@ -6,6 +6,7 @@ import dataclasses
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from engine import isa
 from engine.blocks import BlockPool
@@ -16,8 +17,13 @@ from engine.fingerprint import Deployment, digest
 from engine.freezing import FreezingScheduler
 from engine.limits import Limits
 from engine.static import StaticScheduler
+from engine.swap.content import Outside
+from engine.swap.tier import FileTier
 from engine.tokenizers import choosing, files
 from engine.version import VERSION
+
+if TYPE_CHECKING:
+    from engine.swap.arena import Arena
 
 
 def load(folder: Path, *, config: EngineConfig, clock: Callable[[], float] = time.time) -> Engine:
@@ -58,8 +64,18 @@ def load(folder: Path, *, config: EngineConfig, clock: Callable[[], float] = tim
         raise DeploymentMismatch(f"the golden bits here are {golden[:12]}…, pinned are {config.expected_golden[:12]}…")
     kind = StaticScheduler if config.mode == "static" else FreezingScheduler
     limits = dataclasses.replace(limits, batch_invariant=invariant)
-    scheduler = kind(config, BlockPool(config.blocks), limits, clock)
-    return Engine(scheduler, runner, deployment, tokenizer, batch_invariant=invariant, golden=golden, clock=clock)
+    files = _files(config, runner.arena, deployment.fingerprint)
+    outside = Outside(config.arena_blocks, runner.arena.block_bytes, files)
+    scheduler = kind(config, BlockPool(config.blocks), limits, clock, outside)
+    runner.arena.tell = scheduler.swapping.costs.copied
+    return Engine(scheduler, runner, deployment, tokenizer, batch_invariant=invariant, golden=golden, clock=clock, files=files)
+
+
+def _files(config: EngineConfig, arena: Arena, fingerprint: str) -> FileTier | None:
+    if not config.swap_folder or not config.arena_blocks:
+        return None
+    cap, folder = config.swap_file_bytes, Path(config.swap_folder)
+    return FileTier(folder, arena.memory, fingerprint, cap=cap, encrypted=config.swap_encrypted)
 
 
 def _deployment(folder: Path, weights: list[Path], config: EngineConfig, kernel_set: str, used: str) -> Deployment:

@@ -249,6 +249,7 @@ class EngineLoop:
             self._seat.leave()
             self._over.set()
             self._deliveries.put(None)
+            self.engine.close()
 
     def _wants(self) -> Priority | None:
         """The class of the next step; None: there is none."""

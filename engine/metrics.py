@@ -13,6 +13,7 @@ from typing import Literal
 
 from engine.batch import Row
 from engine.request import Outcome, Priority
+from engine.swap.content import Failure
 from engine.trace import Kind, Mark
 
 STEP_BOUNDS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, math.inf)  # seconds
@@ -38,6 +39,17 @@ def _buckets(name: str, bounds: Sequence[float], unit: str, text: str) -> Iterat
     return (Metric(f"{name}_le_{bound:g}", "counter", unit, text.format(f"{bound:g}")) for bound in bounds)
 
 
+_FAILURES = {
+    Failure.FULL: "could not be written: the disk is full, or a quota is",
+    Failure.CAP: "were not written: `swap_file_bytes` was reached",
+    Failure.REFUSED: "could not be written or read: the folder is gone or closed, or the disk answers with an error",
+    Failure.MISSING: "were gone when they were wanted",
+    Failure.TORN: "were shorter or longer than they had been written",
+    Failure.CORRUPT: "held other bytes than had been written",
+    Failure.FOREIGN: "were of another version, deployment or sequence",
+    Failure.KEY: "were encrypted with another key",
+    Failure.SLOW: "were not read within `swap_seconds`",
+}
 _ENGINE = (
     Metric("running", "gauge", "sequences", "hold a slot"),
     Metric("waiting", "gauge", "sequences", "hold none: queued, or waiting at a trunk"),
@@ -46,6 +58,7 @@ _ENGINE = (
     Metric("blocks_free", "gauge", "blocks", "hold nothing"),
     Metric("blocks_cached", "gauge", "blocks", "are held by nobody and can be found again"),
     Metric("blocks_used", "gauge", "blocks", "are held by a sequence"),
+    Metric("blocks_draining", "gauge", "blocks", "are being copied to the arena"),
     Metric("blocks_total", "gauge", "blocks", "there are"),
     Metric(
         "kv_tokens", "gauge", "positions", "whose keys and values running sequences hold; those of a shared block count for each"
@@ -67,6 +80,21 @@ _ENGINE = (
     Metric("cache_evictions", "counter", "blocks", "dropped from the cache to make room"),
     Metric("cache_forgotten", "counter", "blocks", "dropped from the cache because what they hold was no longer trusted"),
     Metric("evictions", "counter", "sequences", "sent away for more urgent work"),
+    Metric("swapped_out_blocks", "counter", "blocks", "copied to the arena when a sequence gave way"),
+    Metric("swapped_in_blocks", "counter", "blocks", "copied back when it went on"),
+    Metric("swap_bytes", "counter", "bytes", "of both together"),
+    Metric(
+        "swap_recomputed",
+        "counter",
+        "sequences",
+        "gave way and computed their positions again: that was cheaper, or nothing was left of them",
+    ),
+    Metric("arena_used", "gauge", "blocks", "of the arena hold something"),
+    Metric("arena_total", "gauge", "blocks", "the arena has"),
+    Metric("swap_files", "gauge", "files", "hold what the arena had no room for"),
+    Metric("swap_file_bytes", "gauge", "bytes", "are in them"),
+    Metric("swap_failures", "counter", "files", "were of no use, for any of the reasons that follow"),
+    *(Metric(f"swap_failures_{kind.value}", "counter", "files", text) for kind, text in _FAILURES.items()),
     Metric("pauses", "counter", "sequences", "stood aside until others gave back the blocks of a window that it had left behind"),
     Metric("idle_slot_steps", "counter", "steps", "that left a slot empty although somebody fitted: a fault of the scheduler"),
     Metric("rows_failed", "counter", "rows", "that raised or gave numbers that are not finite; each failed alone"),

@@ -10,11 +10,13 @@ from typing import Literal
 from engine.batch import Signal
 from engine.blocks import BlockPool
 from engine.config import EngineConfig
+from engine.errors import BlockAccounting
 from engine.ledger import Ledger
 from engine.prefix import PrefixCache
 from engine.request import Interruption, Outcome, Priority
 from engine.sequence import Sequence, branch_of
 from engine.slots import Slots
+from engine.swapping import Swapping
 from engine.trunks import Trunks
 from engine.waiting import Waiting
 
@@ -36,10 +38,13 @@ class Observed:
     ledger: Ledger
     cache: PrefixCache
     signal: Signal
+    swapping: Swapping
     held: frozenset[int] = frozenset()  # handles whose rows stand still between two layers
-    admits = Priority.ROUTINE  # the lowest class that may start now
+    admits = Priority.ROUTINE  # the lowest class that may start as long as no blocks drain for STAT
     freezes = capped_starts = abandoned_passes = abandoned_tokens = 0
     frozen_seconds = 0.0
+    steps = tokens = idle_slot_steps = 0
+    trunk_tokens = recomputed_tokens = reused_tokens = evictions = pauses = 0
     trunks: Trunks
     _waiting: Waiting
     _slots: Slots
@@ -61,6 +66,16 @@ class Observed:
     def stoppable(self) -> bool:
         """Whether the pass that begins now may be stopped between two layers."""
         return False
+
+    @property
+    def making_way(self) -> bool:
+        """Whether blocks drain for a STAT request: nothing else is done before it has them."""
+        return self.pool.draining > 0 and self._waiting.count(Priority.STAT) > 0
+
+    @property
+    def lowest(self) -> Priority:
+        """The lowest class that may start now."""
+        return Priority.STAT if self.making_way else self.admits
 
     @property
     def waiting(self) -> int:
@@ -111,7 +126,9 @@ class Observed:
         sequence = self._by_handle.get(handle)
         if sequence is None:
             return None
-        return min((self.trunks.waited_for(sequence) or sequence).computed, sequence.need), sequence.need
+        found = self.trunks.waited_for(sequence) or sequence
+        outside = found.swapped
+        return min(found.computed if outside is None else outside.computed, sequence.need), sequence.need
 
     def whereabouts(self, handle: int) -> Whereabouts | None:
         """Where a request is; None for one that has ended or is not known."""
@@ -124,3 +141,10 @@ class Observed:
         leads, found = trunk or sequence, sequence.interruptions + (trunk.interruptions if trunk else ())
         paused = bool(found) and found[-1].until is None
         return Whereabouts("paused" if paused else "running" if leads.running else "waiting", leads.started_at, found)
+
+    def check(self) -> None:
+        """Raise BlockAccounting unless blocks, references, promises and what lies outside agree."""
+        self.pool.check(self.tables())
+        self.swapping.check(self._by_handle.values())
+        if not self.ledger.check():
+            raise BlockAccounting(f"{self.ledger.promised} blocks are promised and {self.pool.available} are there")

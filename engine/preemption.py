@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from engine.blocks import BlockPool
 from engine.request import Priority
@@ -47,13 +47,16 @@ class Leaving:
         return self._blocks[block] == self._pool.references(block) and block not in self._found
 
 
-def victims(candidates: Iterable[Sequence], *, slots: int, blocks: int, leaving: Leaving) -> list[Sequence]:
+def victims(
+    candidates: Iterable[Sequence], *, slots: int, blocks: int, leaving: Leaving, cost: Callable[[Sequence], float]
+) -> list[Sequence]:
     """Sequences of lower classes whose leaving gives `slots` slots and `blocks` blocks; none when all together would not be enough.
 
-    The lowest class goes first, and in it who has least to compute again.
+    The lowest class goes first, and in it who costs least to send away and have back.
     """
-    lower = [sequence for sequence in candidates if sequence.priority is not Priority.STAT]
-    lower.sort(key=lambda sequence: (-sequence.priority, sequence.computed))
+    costs = [(sequence, cost(sequence)) for sequence in candidates if sequence.priority is not Priority.STAT]
+    costs.sort(key=lambda one: (-one[0].priority, one[1], one[0].computed))
+    lower = [sequence for sequence, _ in costs]
     chosen: list[Sequence] = []
     for sequence in lower:
         if slots <= 0 and blocks <= 0:
@@ -63,7 +66,7 @@ def victims(candidates: Iterable[Sequence], *, slots: int, blocks: int, leaving:
         blocks -= leaving.add(sequence)
     if slots > 0 or blocks > 0:
         return []
-    for sequence in sorted(chosen, key=lambda sequence: -sequence.computed):  # whoever a later choice made needless stays
+    for sequence in sorted(chosen, key=lambda one: (-cost(one), -one.computed)):  # whoever a later choice made needless stays
         holds_slot, kept = sequence.running, leaving.remove(sequence)
         if slots + holds_slot <= 0 and blocks + kept <= 0:
             chosen.remove(sequence)

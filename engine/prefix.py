@@ -68,7 +68,7 @@ class PrefixCache:
         usable = run = 0  # blocks: as far as can be taken up, and without a gap to here
         for key, piece in links:
             entry = self._entries.get(key)
-            if entry is None or entry.tokens != piece or (scored and entry.scores is None):
+            if entry is None or entry.tokens != piece or (scored and entry.scores is None) or self._pool.drains(entry.block):
                 entry = None
                 if scored or seen_from is None:
                     break
@@ -115,12 +115,24 @@ class PrefixCache:
         """Blocks in use that a sequence would take up if it started now: it need not be given them. Others that it would find are
         to be had, but may go to somebody else, so that they save it nothing yet.
         """
+        if sequence.swapped is not None:
+            return [block for block in self.kept(sequence.swapped.keys) or () if self._pool.references(block)]
         root = self._root_of(sequence)
         if not root or sequence.blocks or sequence.slides:
             return []
         found = self._found(sequence, root, ledger)
         adopted = found[ledger.seen_from(len(found) * self._size) :]
         return [entry.block for entry in adopted if entry is not None and self._pool.references(entry.block)]
+
+    def key_of(self, block: int) -> bytes | None:
+        """A key under which a block can be found."""
+        return next(iter(self._keys.get(block, ())), None)
+
+    def kept(self, keys: SequenceOf[bytes]) -> list[int] | None:
+        """The blocks of these keys; None when one of them is gone."""
+        self.strike_out()
+        found = [entry.block for entry in map(self._entries.get, keys) if entry is not None]
+        return found if len(found) == len(keys) and not any(map(self._pool.drains, found)) else None
 
     def _found(self, sequence: Sequence, root: bytes, ledger: Ledger) -> list[Entry | None]:
         cap, scored = min(sequence.shareable, sequence.target - 1), isinstance(sequence, Scoring) and not sequence.own

@@ -53,11 +53,11 @@ class Reader:
 
     def __init__(self, model: Model, blocks: int, block_size: int) -> None:
         self._model, self._size = model, block_size
-        self._tails = torch.zeros(blocks, model.config.hidden)
+        self.tails = torch.zeros(blocks, model.config.hidden)
 
     def forget(self, blocks: Sequence[int]) -> None:
         """Fill what is kept for freed blocks with NaN, so that reading it cannot go unseen."""
-        self._tails[list(blocks)] = float("nan")
+        self.tails[list(blocks)] = float("nan")
 
     def read(self, rows: Sequence[Row], hidden: Tensor) -> list[RowOutput]:
         """Outputs in the order of the rows; `hidden [T, width]` are their states after the last layer."""
@@ -65,7 +65,7 @@ class Reader:
         normed = self._model.norm(hidden)
         self._keep(rows, firsts, normed)
         entries = self._entries(rows, firsts)
-        lines = torch.cat((normed, self._tails[entries.kept])) if entries.kept else normed
+        lines = torch.cat((normed, self.tails[entries.kept])) if entries.kept else normed
         values, ids, finite = self._values(rows, entries, lines)
         floats, sound = array("f", values.tobytes()), _sound(rows, firsts, normed, entries, finite)
         outputs = []
@@ -87,7 +87,7 @@ class Reader:
                 blocks.append(row.blocks[block - row.first])
                 lines.append(first + (block + 1) * size - 1 - row.start)
         if blocks:
-            self._tails[blocks] = normed[lines]
+            self.tails[blocks] = normed[lines]
 
     def _entries(self, rows: Sequence[Row], firsts: list[int]) -> _Entries:
         """A row's entries: lead, targets, forks, ids; or the one that is drawn."""

@@ -19,6 +19,7 @@ from engine.errors import EngineFailed, OutOfMemory, RowFailed
 from engine.model import Model, StepInputs
 from engine.reading import Reader
 from engine.shortage import go_on, halves, is_shortage, joined
+from engine.swap.arena import Arena
 from kernels.plan import Span
 
 log = logging.getLogger(__name__)
@@ -41,7 +42,7 @@ class _Pass:
 
 
 class Runner:
-    """One model and its pool of keys and values, per layer in the layout of its kernels, blocks first.
+    """One model and its pool of keys and values, per layer in the layout of its kernels, blocks first; and the arena beside it.
 
     A pass that may be stopped looks at the signal after every layer; it is kept until it is resumed, or until a batch comes that
     does not run beside it. Rows that are replayed after a fault are not stopped.
@@ -49,14 +50,16 @@ class Runner:
 
     def __init__(self, model: Model, config: EngineConfig) -> None:
         self.model, self._config = model, config
-        pools = [model.kernels.pools(config.blocks) for _ in range(model.layers)]
-        self._keys, self._values = [keys for keys, _ in pools], [values for _, values in pools]
+        made = [model.kernels.pools(config.blocks) for _ in range(model.layers)]
+        self._keys, self._values = [keys for keys, _ in made], [values for _, values in made]
         self._barren = 0  # rows that have failed since one succeeded
         self._stopped: _Pass | None = None
         self._reader = Reader(model, config.blocks, config.block_size)
         if config.poison_free_blocks:
             for pool in (*self._keys, *self._values):
                 pool.fill_(float("nan"))
+        pools = (*self._keys, *self._values, self._reader.tails)
+        self.arena = Arena(pools, config.arena_blocks, poison=config.poison_free_blocks)
 
     def run(self, batch: Batch) -> list[RowOutput] | None:
         """Compute every row; an output per row, in order, or None when the pass was stopped. A row that fails does so alone;
@@ -64,15 +67,7 @@ class Runner:
         """
         if torch.get_num_threads() != self._config.threads:  # counted per thread, and what was proven was proven for this number
             torch.set_num_threads(self._config.threads)
-        if self._config.poison_free_blocks and batch.released:
-            freed = torch.tensor(batch.released)
-            for pool in (*self._keys, *self._values):
-                pool[freed] = float("nan")
-            self._reader.forget(batch.released)
-        if batch.copies:
-            sources, targets = (torch.tensor(blocks) for blocks in zip(*batch.copies, strict=True))
-            for pool in (*self._keys, *self._values):
-                pool[targets] = pool[sources]
+        self._move(batch)
         with torch.inference_mode():
             try:
                 outputs = self._isolated(batch.rows, whole=self._whole(batch)) if batch.rows else []
@@ -80,6 +75,21 @@ class Runner:
                 return None
         self._doubt(outputs)
         return outputs
+
+    def _move(self, batch: Batch) -> None:
+        """Everything that comes before the rows, in the order that `Batch` promises."""
+        self.arena.forget(batch.dropped)
+        self.arena.take(batch.swap_outs)
+        if self._config.poison_free_blocks and batch.released:
+            freed = torch.tensor(batch.released)
+            for pool in (*self._keys, *self._values):
+                pool[freed] = float("nan")
+            self._reader.forget(batch.released)
+        self.arena.give(batch.swap_ins)
+        if batch.copies:
+            sources, targets = (torch.tensor(blocks) for blocks in zip(*batch.copies, strict=True))
+            for pool in (*self._keys, *self._values):
+                pool[targets] = pool[sources]
 
     def _whole(self, batch: Batch) -> Callable[[], list[RowOutput]]:
         """How all rows are computed together: from the beginning, or from the layer where they were stopped."""

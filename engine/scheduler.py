@@ -24,6 +24,8 @@ from engine.request import Outcome, Priority, Request, State
 from engine.sequence import Sequence, sequence_of
 from engine.slots import Slots
 from engine.steering import Steering
+from engine.swap.content import Outside
+from engine.swapping import Swapping
 from engine.trunks import Trunk, Trunks, reclass
 from engine.waiting import Waiting
 
@@ -31,20 +33,20 @@ from engine.waiting import Waiting
 class Scheduler(Steering):
     """Continuous batching. `clock` gives the times on outcomes; all else comes in as arguments."""
 
-    def __init__(self, config: EngineConfig, pool: BlockPool, limits: Limits, clock: Callable[[], float]) -> None:
+    def __init__(
+        self, config: EngineConfig, pool: BlockPool, limits: Limits, clock: Callable[[], float], outside: Outside | None = None
+    ) -> None:
         self.config, self.pool, self.limits, self.clock = config, pool, limits, clock
         self.ledger = Ledger(pool, config, limits.window)
         self.cache = PrefixCache(pool, config.block_size, limits.fingerprint, clock)
+        self.swapping = Swapping(config, self.cache, self.ledger, outside or Outside())
         self.trunks = Trunks(self.ledger, config)
         self.budget = Budget(config.token_budget, config.grid)
-        self._waiting = Waiting()
         self._slots = Slots(config, self.ledger, limits.window)
-        self._by_handle: dict[int, Sequence] = {}
+        self._waiting, self._by_handle = Waiting(), dict[int, Sequence]()
         self._doomed, self._pausing, self._resting = set[int](), set[int](), dict[int, Sequence]()
         self._in_flight, self.signal = False, Signal()
         self._settled: deque[Outcome] = deque()
-        self.steps = self.tokens = self.idle_slot_steps = 0
-        self.trunk_tokens = self.recomputed_tokens = self.reused_tokens = self.evictions = self.pauses = 0
 
     def add(self, handle: int, request: Request, priority: Priority, now: float) -> None:
         """Queue a request, or settle it at once as failed when it could never be served."""
@@ -73,23 +75,24 @@ class Scheduler(Steering):
         self.cache.forget(since, until)
         self.trunks.close(until)
         for sequence in self._by_handle.values():
-            if sequence.since <= until and (sequence.running or sequence.computed or sequence.logprobs):
+            if sequence.since <= until and (sequence.running or sequence.computed or sequence.logprobs or sequence.swapped):
                 sequence.shareable = 0
 
     def schedule(self, now: float) -> Batch:
         """Admit what fits and cut the next chunk of each running sequence within the token budget."""
         self.ledger.serve_short()
+        self.swapping.look_at_files(now, self._waiting)
         self._admit(now)
-        rows = self._rows()
+        rows = [] if self.making_way else self._rows()
         self.idle_slot_steps += self._next() is not None
         self._in_flight = True
-        return Batch(rows, self.pool.drain_released(), self.ledger.drain_copies(), self.signal, self.stoppable)
+        return self.swapping.batch(rows, self.signal, stoppable=self.stoppable)
 
     def postprocess(self, batch: Batch, outputs: list[RowOutput] | None) -> list[Outcome]:
         """Count what was computed and settle what ended; returns every outcome since the last call."""
+        self.swapping.moved(batch)
         self._count(batch, outputs or [])
-        outcomes = list(self._settled)
-        self._settled.clear()
+        outcomes, self._settled = list(self._settled), deque()
         return outcomes
 
     def _count(self, batch: Batch, outputs: list[RowOutput]) -> None:
@@ -115,30 +118,31 @@ class Scheduler(Steering):
             self._part_marked()
 
     def _start(self, sequence: Sequence, now: float) -> None:
+        if self.swapping.loads(sequence, now, self._waiting):
+            return
         self._waiting.start(sequence)
         self._slots.hold(sequence)
         sequence.begin(now)
         if not sequence.blocks:
-            self.reused_tokens += self.cache.take_up(sequence, self.ledger)
+            self.reused_tokens += self.swapping.take_up(sequence)
         self.ledger.open(sequence)
         if isinstance(sequence, Trunk):
             self.trunks.put_aside(sequence)
             self._branch_off(sequence)
+            if sequence.done:  # while it was away, who needed more of it has left
+                self._finish(sequence)
 
     def _evict(self, sequence: Sequence) -> None:
         """It gives way to STAT and waits at the head of its class."""
         self._give_way(sequence)
         self.evictions += 1
-        sequence.stand_still("evicted", self.clock())
+        sequence.stand_still("evicted" if sequence.swapped is None else "swapped", self.clock())
         self._waiting.append(sequence, first=True)
 
     def _give_way(self, sequence: Sequence) -> None:
-        """It gives up slot and blocks, keeps what is known, and will compute its positions again."""
-        if not isinstance(sequence, Trunk):
-            self.cache.leave_own(sequence)
-            self.ledger.settle_kind(sequence)
-        self._free(sequence)
-        sequence.restart()
+        """It gives up slot and blocks, and keeps what is known."""
+        self._slots.leave(sequence)
+        self.swapping.out(sequence)
 
     def _rows(self) -> list[Row]:
         return self._slots.deal(self.budget.now)
@@ -178,17 +182,14 @@ class Scheduler(Steering):
     def _finish(self, sequence: Sequence) -> None:
         self._settle(sequence, "finished")
 
-    def _free(self, sequence: Sequence) -> None:
-        self._slots.leave(sequence)
-        self.ledger.close(sequence)
-        self.ledger.leave(sequence)
 
     def _settle(self, sequence: Sequence, state: State, error: EngineError | None = None) -> None:
-        """The one way out: give back slot and blocks, report."""
+        """The one way out: give back slot, blocks and what lies outside, report."""
         del self._by_handle[sequence.handle]
         self._resting.pop(sequence.handle, None)
         self._waiting.take(sequence)
-        self._free(sequence)
+        self._slots.leave(sequence)
+        self.swapping.end(sequence)
         if isinstance(sequence, Trunk):
             self.trunks.end(sequence)
             return

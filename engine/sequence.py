@@ -32,6 +32,7 @@ from engine.request import (
     Sharing,
     State,
 )
+from engine.swap.content import Content
 
 KEPT = 64  # interruptions of one request that are remembered
 
@@ -97,6 +98,7 @@ class Sequence:
     copy_from: int | None = None  # held until the first step has copied it to the first own block
     place: MutableMapping[int, Sequence] | None = None  # the queue or group that holds it
     trunk: Sequence | None = None  # the trunk at which it waits
+    swapped: Content | None = None  # what it left outside the pool when it gave way
     running: bool = False  # holds a slot
     started_at: float | None = None  # when it first did
     since: float = math.inf  # when the oldest was computed that it is built on
@@ -167,10 +169,13 @@ class Sequence:
             last = self.interruptions[-1]
             self.interruptions = (*self.interruptions[:-1], replace(last, until=max(now, last.since)))
 
-    def restart(self) -> None:
-        """It gave way and lost its blocks: positions are computed again, what is known stays known."""
+    def set_aside(self) -> None:
+        """It holds no blocks any more."""
         self.computed = self.first = self.room = self.registered = self._row.first = 0
-        self.preempted += 1
+
+    def restart(self) -> None:
+        """It lost its blocks: positions are computed again, what is known stays known."""
+        self.set_aside()
 
     def result(self) -> Result:
         """The result of a sequence that is done."""

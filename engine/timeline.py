@@ -11,13 +11,14 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from engine.swap.content import OUT
 from engine.trace import Kind, Lane, Mark, Step, Trace, lanes
 
 WIDTH, LEFT, RIGHT, TOP = 1080.0, 220.0, 20.0, 62.0
 LANE, ENGINE_LANE, FOOT = 15.0, 20.0, 40.0
 MOST_LANES = 60
 _FINE = 8000  # bars up to which every step is drawn apart
-INK, QUIET, RULE, PAPER, FROZEN = "#0f172a", "#475569", "#dfe5eb", "#ffffff", "#38bdf8"
+INK, QUIET, RULE, PAPER, FROZEN, MOVED = "#0f172a", "#475569", "#dfe5eb", "#ffffff", "#38bdf8", "#c2281d"
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +148,8 @@ def _grid(root: ET.Element, axis: _Axis, bottom: float, left_out: int) -> None:
         root,
         8,
         bottom + 30,
-        f"{more}thin line: waits, light blue: its pass stands still · • finished · × failed or cancelled · ▲ computed again",
+        f"{more}thin line: waits, light blue: its pass stands still · • finished · × failed or cancelled · ▲ computed again "
+        "· red ▾ swapped out, ▴ in",
         fill=QUIET,
     )
 
@@ -176,6 +178,10 @@ def _lane(root: ET.Element, axis: _Axis, lane: Lane, top: float, *, fine: bool) 
     for step, _ in lane.again:
         x = axis(step.times.scheduled)
         _add(group, "path", d=f"M{_n(x - 4)} {_n(middle + 6)}h8l-4 -8z", fill=INK)
+    for at, what in lane.swaps:
+        down, x = what == OUT, axis(at)
+        shape = f"M{_n(x - 3)} {_n(top + 1)}h6l-3 5z" if down else f"M{_n(x - 3)} {_n(top + 6)}h6l-3 -5z"
+        _add(group, "path", d=shape, fill=MOVED)
     if lane.ended is not None:
         _text(group, axis(lane.ended) + 2, middle + 4, "•" if lane.state == "finished" else "×")
 

@@ -13,12 +13,13 @@ import time
 from array import array
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from engine.batch import Row
 from engine.request import Outcome, Priority, Request, Score
 from engine.sequence import tokens_of
+from engine.swap.content import IN, OUT
 
 STEPS, ROWS, EVENTS = 4096, 1 << 17, 1 << 14  # kept at most: about 8 MB when full
 _ENGINE, _REQUESTS = 1, 2  # processes of the Chrome trace: the engine's verbs, and a thread for each request
@@ -92,7 +93,7 @@ class Event:
 
     at: float
     handle: int
-    what: str  # placed, or the state in which it ended
+    what: str  # placed, swapped out, swapped in, or the state in which it ended
     priority: int = Priority.ROUTINE
     request: str = ""  # what was asked, in a few words, when it was placed
 
@@ -138,6 +139,10 @@ class Trace:
         """A request has come in."""
         self._events.append(Event(self.clock(), handle, "placed", priority, _words(request)))
 
+    def moved(self, at: float, handle: int, what: str) -> None:
+        """What a request has computed was swapped out, or in."""
+        self._events.append(Event(at, handle, what))
+
     def record(self, step: Step, outcomes: Sequence[Outcome]) -> None:
         """A step has ended, and with it these requests."""
         self._steps.append(step)
@@ -166,6 +171,7 @@ class Lane:
     rows: list[tuple[Step, Mark]]
     ended: float | None = None
     state: str = ""
+    swaps: list[tuple[float, str]] = field(default_factory=list)  # when it was swapped out, or in
 
     @property
     def name(self) -> str:
@@ -201,12 +207,15 @@ def lanes(trace: Trace) -> list[Lane]:
             found[event.handle] = Lane(event.handle, event.request, event.priority, event.at, [])
     for step in trace.steps:
         for mark in step.marks:
-            lane = found.setdefault(mark.handle, Lane(mark.handle, "", mark.priority, None, []))
-            lane.priority = mark.priority
-            lane.rows.append((step, mark))
+            seen = found.setdefault(mark.handle, Lane(mark.handle, "", mark.priority, None, []))
+            seen.priority = mark.priority
+            seen.rows.append((step, mark))
     for event in trace.events:
-        if event.what != "placed" and event.handle in found:
-            found[event.handle].ended, found[event.handle].state = event.at, event.what
+        lane = found.get(event.handle)
+        if lane is not None and event.what in (OUT, IN):
+            lane.swaps.append((event.at, event.what))
+        elif lane is not None and event.what != "placed":
+            lane.ended, lane.state = event.at, event.what
     return sorted(found.values(), key=_first_seen)
 
 
@@ -266,7 +275,7 @@ def _track(lane: Lane, tid: int, micros: Callable[[float], int]) -> Iterator[dic
         yield _span(_REQUESTS, tid, kind, kind, *span, step=step.number, first=mark.start, tokens=mark.tokens)
     for stood, resumed in lane.stood:
         yield _span(_REQUESTS, tid, "stands still", "stands still", micros(stood), micros(resumed))
-    instants = [(step.times.scheduled, "computed again") for step, _ in lane.again]
+    instants = [*lane.swaps, *((step.times.scheduled, "computed again") for step, _ in lane.again)]
     if lane.placed is not None:
         instants.append((lane.placed, "placed"))
     if lane.rows:

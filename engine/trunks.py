@@ -22,6 +22,7 @@ from engine.ledger import Ledger
 from engine.request import PRIVATE, Priority, Score, Sharing
 from engine.sequence import Reserve, Scoring, Sequence, branch_of, reach
 from engine.slots import Slots, pace
+from engine.swap.content import Where
 from engine.waiting import Waiting
 
 Window = tuple[Sharing, tuple[int, ...]]
@@ -94,7 +95,7 @@ def reclass(trunk: Trunk, waiting: Waiting, slots: Slots) -> None:
         trunk.priority = priority
         if trunk.running:
             slots.hold(trunk)
-        else:
+        elif trunk.swapped is None or trunk.swapped.where is not Where.LOADING:  # then it waits for its file, in no queue
             waiting.append(trunk)
 
 
@@ -208,6 +209,7 @@ class Trunks:
         self._ledger.close(waiter)
         self._ledger.leave(waiter)
         waiter.restart()
+        waiter.preempted += 1
         waiter.logprobs, waiter.shareable, waiter.reused, waiter.since = array("f"), reach(waiter), 0, math.inf
         self._ledger.settle_kind(waiter)
 

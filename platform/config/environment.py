@@ -26,6 +26,7 @@ class Environment(BaseSettings):
     demo: bool = False
     data_dir: Path = ROOT / ".run" / "data"
     models_dir: Path = ROOT / "models"
+    swap_folder: str = ""  # where engines put what gave way and has no room in memory; empty: nowhere
     log_level: str = "INFO"
 
     @classmethod

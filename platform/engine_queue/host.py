@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import structlog
+from django.conf import settings
 
 import engine
 from engine import EngineConfig, EngineError, EngineLoop, RequestRefused, RowFailed, Turns
@@ -103,7 +104,7 @@ class Host:
         """Start an engine; what it computes here. Raises `WorkerRefused`, with one clear line."""
         try:
             pins.require(pin)  # again: a row may be older than its bounds
-            config = EngineConfig(**pin)
+            config = EngineConfig(**pin, swap_folder=settings.SWAP_FOLDER)
             loaded = engine.load(folder, config=config)
         except (EngineError, PinRefused, TypeError, OSError, MemoryError, RuntimeError) as error:  # torch: memory that is not there
             said = next(iter(str(error).splitlines()), type(error).__name__)

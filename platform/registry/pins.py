@@ -5,7 +5,7 @@ from typing import Any
 
 from foundation.errors import Refused
 
-MOST = {"blocks": 2**20, "slots": 4096}  # far beyond what a machine of today has memory and threads for
+MOST = {"blocks": 2**20, "slots": 4096, "swap_blocks": 2**20}  # far beyond what a machine of today has memory and threads for
 
 
 class PinRefused(Refused):
@@ -13,7 +13,11 @@ class PinRefused(Refused):
 
 
 def require(pin: Mapping[str, Any]) -> None:
-    """Raise `PinRefused`, in one sentence, for a size beyond its bound; what else a pin may hold is the engine's to say."""
+    """Raise `PinRefused`, in one sentence, for a size beyond its bound, or for a folder; what else a pin may hold is the engine's
+    to say.
+    """
+    if "swap_folder" in pin:
+        raise PinRefused("where a worker swaps to is the worker's own setting, SWAP_FOLDER", code="deployment.pin")
     for name, most in MOST.items():
         size = pin.get(name)
         if isinstance(size, int | float) and size > most:

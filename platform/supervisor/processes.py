@@ -87,6 +87,7 @@ def process_environment(
         "DEMO": "0",
         "DATA_DIR": str(checkout.run / "data"),
         "MODELS_DIR": str(checkout.root / "models"),
+        "SWAP_FOLDER": str(checkout.run / "swap"),
         "LOG_LEVEL": "INFO",
         "OMP_WAIT_POLICY": "PASSIVE",  # idle compute threads must not spin on the cores that the web needs
     }

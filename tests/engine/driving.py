@@ -31,6 +31,7 @@ from engine.request import (
 )
 from engine.scheduler import Scheduler
 from engine.static import StaticScheduler
+from engine.swap.content import Outside
 
 LIMITS = Limits(vocabulary=11, context=512)
 LABORATORY = Sharing("laboratory", "salt")
@@ -47,16 +48,28 @@ class Arrival:
     place: int = -1  # of the request in a list, for whoever wants to find it again
 
 
-def scheduler(config: EngineConfig, limits: Limits = LIMITS, clock: Callable[[], float] = lambda: 0.0) -> Scheduler:
+def scheduler(
+    config: EngineConfig, limits: Limits = LIMITS, clock: Callable[[], float] = lambda: 0.0, outside: Outside | None = None
+) -> Scheduler:
+    """`outside` is what it has to swap to."""
     kind = StaticScheduler if config.mode == "static" else FreezingScheduler
-    return kind(config, BlockPool(config.blocks), limits, clock)
+    return kind(config, BlockPool(config.blocks), limits, clock, outside or outside_of(config))
+
+
+def outside_of(config: EngineConfig) -> Outside | None:
+    """What a scheduler has to swap to where a test does not say it: nothing."""
+    return None
 
 
 def drive(
-    config: EngineConfig, run: Callable[[Batch], list[RowOutput]], arrivals: Sequence[Arrival], limits: Limits = LIMITS
+    config: EngineConfig,
+    run: Callable[[Batch], list[RowOutput]],
+    arrivals: Sequence[Arrival],
+    limits: Limits = LIMITS,
+    planned: Scheduler | None = None,
 ) -> dict[int, Outcome]:
     """Outcomes by handle once everything has ended; the pool must then be whole and every slot must have been used."""
-    planned, outcomes, step = scheduler(config, limits), {}, 0
+    planned, outcomes, step = planned or scheduler(config, limits), {}, 0
     while planned.has_work or step <= max(arrival.step for arrival in arrivals):
         for arrival in arrivals:
             if arrival.step == step:
@@ -64,7 +77,7 @@ def drive(
         batch = planned.schedule(float(step))
         assert batch.tokens <= max(config.token_budget, config.slots)
         outcomes |= {outcome.handle: outcome for outcome in planned.postprocess(batch, run(batch))}
-        planned.pool.check(planned.tables())
+        planned.check()
         step += 1
     run(planned.schedule(float(step)))  # so that the last freed blocks are poisoned too
     assert planned.pool.available == config.blocks

@@ -24,12 +24,19 @@ class Remembering:
     def __init__(self, blocks: int, size: int, window: int | None, generator: random.Random, *, faults: float, shortages: float):
         self._kept: list[list[tuple[int, int] | None]] = [[None] * size for _ in range(blocks)]
         self._ends: list[int | None] = [None] * blocks
+        self.arena: dict[int, tuple[list[tuple[int, int] | None], int | None]] = {}  # by slot
         self._size, self._window, self._generator = size, window, generator
         self._faults, self._shortages = faults, shortages
 
     def run(self, batch: Batch) -> list[RowOutput]:
+        for slot in batch.dropped:
+            self.arena.pop(slot, None)
+        for block, slot in batch.swap_outs:
+            self.arena[slot] = list(self._kept[block]), self._ends[block]
         for block in batch.released:
             self._kept[block], self._ends[block] = [None] * self._size, None
+        for slot, block in batch.swap_ins:
+            self._kept[block], self._ends[block] = list(self.arena[slot][0]), self.arena[slot][1]
         copied = [(target, list(self._kept[source])) for source, target in batch.copies]
         for target, content in copied:
             self._kept[target] = content

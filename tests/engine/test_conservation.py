@@ -27,6 +27,7 @@ from engine.request import (
     Score,
     Sharing,
 )
+from engine.swap.content import Outside
 from engine.trunks import Trunk
 from tests.engine.driving import LIMITS, echo, scheduler
 
@@ -75,8 +76,11 @@ class Life(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.policy = scheduler(dataclasses.replace(CONFIG, mode=self.mode), self.limits)
+        self.policy = scheduler(dataclasses.replace(CONFIG, mode=self.mode), self.limits, outside=self.outside())
         self.next, self.open = 0, {}
+
+    def outside(self) -> Outside | None:
+        return None
 
     @rule(request=requests(), priority=st.sampled_from(Priority))
     def add(self, request: Request, priority: Priority) -> None:
@@ -115,8 +119,7 @@ class Life(RuleBasedStateMachine):
 
     @invariant()
     def nothing_is_lost(self) -> None:
-        self.policy.pool.check(self.policy.tables())
-        assert self.policy.ledger.check()
+        self.policy.check()
         assert self.policy.running <= CONFIG.slots
 
     @invariant()

@@ -12,6 +12,7 @@ import pytest
 from engine.config import EngineConfig, Mode
 from engine.limits import Limits
 from engine.request import PRIVATE, REFERENCE, Branch, Embed, Generate, NextToken, Priority, Request, Sampling, Score, Sharing
+from engine.swap.content import Outside
 from tests.engine.driving import scheduler
 from tests.engine.remembering import VOCABULARY, Remembering, answer
 
@@ -40,12 +41,15 @@ class Life:
         )
         shares = {"faults": generator.choice((0, 0, 0.05)), "shortages": generator.choice((0, 0.02))}
         self.model = Remembering(self.config.blocks, size, window, generator, **shares)
-        self.policy = scheduler(self.config, Limits(VOCABULARY, 96, window=window))
+        self.policy = scheduler(self.config, Limits(VOCABULARY, 96, window=window), outside=self.outside())
         self.windows = [tuple(generator.choices(range(VOCABULARY), k=generator.randint(2, 50))) for _ in range(2)]
         self.windows.append((*self.windows[0][: len(self.windows[0]) // 2 + 1], *self.windows[1]))
         self.classes, self.rate = generator.choice(CLASSES), generator.choice((0.3, 1, 2.5))
         self.open: dict[int, Request] = {}
         self.added = self.finished = 0
+
+    def outside(self) -> Outside | None:
+        return None
 
     def request(self) -> Request:
         """Of any kind, about one of few windows."""
@@ -80,15 +84,14 @@ class Life:
         if open_to_all:
             self.happen(0.3)
         outcomes = self.policy.postprocess(batch, self.model.run(batch))
-        assert batch.rows or outcomes or not work, "nobody gets on"
+        assert batch.rows or batch.swap_outs or outcomes or not work or self.policy.swapping.loading, "nobody gets on"
         for outcome in outcomes:
             request = self.open.pop(outcome.handle)
             if outcome.result is not None:
                 self.finished += 1
                 expected = self.model.expected(request)
                 assert [*map(list, answer(outcome.result))] == [*map(list, expected)], request
-        self.policy.pool.check(self.policy.tables())
-        assert self.policy.ledger.check()
+        self.policy.check()
 
     def end(self) -> None:
         while self.policy.has_work:

@@ -8,6 +8,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from pytest_django.fixtures import SettingsWrapper
 
 import engine
 from engine_queue.errors import ReferenceUnusable, WorkerRefused
@@ -142,7 +143,7 @@ def test_what_cannot_be_loaded_is_refused_in_one_line(folder: str, pin: dict[str
     assert "\n" not in str(refused.value)
 
 
-@pytest.mark.parametrize("pin", [{"blocks": 2**20 + 1}, {"blocks": 10**12}, {"slots": 4097}])
+@pytest.mark.parametrize("pin", [{"blocks": 2**20 + 1}, {"blocks": 10**12}, {"slots": 4097}, {"swap_blocks": 2**20 + 1}])
 def test_a_size_beyond_any_machine_is_refused_where_it_is_pinned_and_where_it_lies_stored(pin: dict[str, int]) -> None:
     ((name, size),) = pin.items()
     words = f"{name} must be between 1 and {pins.MOST[name]:,}, not {size:,}"
@@ -150,6 +151,17 @@ def test_a_size_beyond_any_machine_is_refused_where_it_is_pinned_and_where_it_li
         register_deployment(name="d", model_version=ModelVersion(), precision="fp32", pin=pin)
     with pytest.raises(WorkerRefused, match=f"^deployment d cannot be loaded: {words}$"):
         Host().load("d", MODEL, pin)
+
+
+def test_the_folder_for_what_gives_way_is_the_workers_and_no_pins(settings: SettingsWrapper, tmp_path: Path) -> None:
+    with pytest.raises(WorkerRefused, match=r"the worker's own setting, SWAP_FOLDER$"):
+        Host().load("d", MODEL, {"swap_folder": str(tmp_path)})
+    settings.SWAP_FOLDER = str(tmp_path / "swap")
+    made = Host()
+    made.load(DEPLOYMENT, MODEL, {"threads": 2, "self_test": False, "swap_blocks": 8})
+    assert [path.name for path in (tmp_path / "swap").iterdir()] == ["worker-0"]
+    assert made.stats()["engines"][DEPLOYMENT]["arena_total"] == 8
+    made.stop()
 
 
 def test_memory_that_is_not_there_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,6 +12,7 @@ PARTS = [
     *(f"platform/{app}" for app in _APPS.split()),
     "engine",
     "engine/command_line",
+    "engine/swap",
     "kernels",
     "models/training",
     "benchmarks",

@@ -21,6 +21,7 @@ ALLOWED_HOSTS = [h for h in env.allowed_hosts.split(",") if h]
 CSRF_TRUSTED_ORIGINS = [env.public_url] if env.public_url else []
 DATA_DIR: Path = env.data_dir
 MODELS_DIR: Path = env.models_dir
+SWAP_FOLDER: str = env.swap_folder
 REDIS_URL = env.redis_url
 
 INSTALLED_APPS = [

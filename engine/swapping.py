@@ -1,0 +1,346 @@
+"""Giving way and coming back. What a sequence has computed goes to the arena where copying costs less than computing it again, from
+a full arena on to files, and comes back exactly as it was. Where that fails it is computed again, with the same bits.
+
+Blocks that others hold stay where they are: the sequence keeps their keys and finds them again. Nothing here touches memory or a
+disk: the moves go out with the next batch, and the files have a thread of their own.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from engine.batch import Batch, Row, Signal
+from engine.config import EngineConfig
+from engine.errors import BlockAccounting
+from engine.ledger import Ledger
+from engine.prefix import PrefixCache
+from engine.sequence import Sequence
+from engine.swap.content import IN, OUT, Content, Done, Failure, Outside, Where
+from engine.swap.cost import Costs
+from engine.swap.slots import ArenaSlots
+from engine.trunks import Trunk
+from engine.waiting import Waiting
+
+log = logging.getLogger(__name__)
+
+_EVENTS = 1024  # told at most, to whoever draws them
+Pairs = list[tuple[int, int]]
+
+
+@dataclass(slots=True)
+class _Leaving:
+    """Content on its way to the arena, and the blocks that drain meanwhile."""
+
+    content: Content
+    pairs: Pairs  # (block, slot)
+    draining: list[int]
+
+
+@dataclass(slots=True)
+class _Arriving:
+    """Content on its way back to a sequence; None: that has gone again, and only what others took of its blocks is still wanted."""
+
+    sequence: Sequence | None
+    content: Content
+    pairs: Pairs  # (slot, block)
+
+
+@dataclass(slots=True)
+class _Loading:
+    """A sequence whose file is read, since when."""
+
+    sequence: Sequence
+    since: float
+
+
+class Swapping:
+    """Of one scheduler. `keep` is how many slots of the arena may hold what is in no file."""
+
+    def __init__(self, config: EngineConfig, cache: PrefixCache, ledger: Ledger, outside: Outside) -> None:
+        self._cache, self._ledger, self._pool = cache, ledger, ledger.pool
+        self._files, self._patience = outside.files, config.swap_seconds
+        self.costs = Costs(outside.block_bytes, config.swap_bandwidth, config.recompute_rate)
+        self.slots = ArenaSlots(outside.slots)
+        self.keep = outside.slots // 2
+        self._numbers = itertools.count(1)
+        self._contents: dict[int, Content] = {}  # the oldest first
+        self._leaving: list[_Leaving] = []
+        self._arriving: list[_Arriving] = []
+        self._loading: dict[int, _Loading] = {}  # by number of the content
+        self.events: deque[tuple[int, str]] = deque(maxlen=_EVENTS)  # handle, and what happened
+        self.blocks_out = self.blocks_in = self.recomputed = 0
+        self.failures: Counter[Failure] = Counter()
+
+    @property
+    def loading(self) -> bool:
+        """Whether somebody waits for a file."""
+        return bool(self._loading)
+
+    def cost(self, sequence: Sequence) -> float:
+        """Seconds that it takes, by estimate, to send a sequence away and have it where it was."""
+        again, blocks = self.costs.recompute(sequence.computed), len(sequence.blocks)
+        return min(again, self.costs.swap(blocks)) if blocks <= self.slots.free else again
+
+    def out(self, sequence: Sequence) -> None:
+        """It gives way, and keeps what is known."""
+        if sequence.swapped is not None:  # it was to come back with this very step, and is still outside
+            self._close(sequence)
+            self._stay_out(sequence)
+            sequence.set_aside()
+        elif not self._swap_out(sequence):
+            self.recomputed += self.slots.total > 0 and sequence.computed > 0
+            if not isinstance(sequence, Trunk):
+                self._cache.leave_own(sequence)
+                self._ledger.settle_kind(sequence)
+            self._close(sequence)
+            sequence.restart()
+        sequence.preempted += 1
+
+    def _close(self, sequence: Sequence) -> None:
+        self._ledger.close(sequence)
+        self._ledger.leave(sequence)
+
+    def _swap_out(self, sequence: Sequence) -> bool:
+        """Order its blocks to the arena, as far as they have been computed; False where that does not pay or there is no room."""
+        if sequence.computed == 0 or sequence.copy_from is not None:  # its first own block is yet to be made
+            return False
+        table = sequence.blocks[: self._ledger.blocks_for(sequence.computed) - sequence.first]
+        if not {block for one in self._arriving for _, block in one.pairs}.isdisjoint(table):
+            return False  # it shares with one that came back just now what only the next step brings
+        shared = {block: self._cache.key_of(block) for block in table if self._pool.references(block) > 1}
+        places = tuple(shared.get(block) for block in table)
+        content = Content(next(self._numbers), sequence.computed, sequence.first, sequence.registered, sequence.key,
+                          sequence.slides, places, places.count(None))  # fmt: skip
+        if self.costs.swap(content.size) > self.costs.recompute(sequence.computed) or not self.slots.take(content):
+            return False
+        own = [block for block, place in zip(table, places, strict=True) if place is None]
+        draining = [block for block in own if self._pool.references(block) == 1]
+        self._contents[content.number] = content
+        if own:
+            self._leaving.append(_Leaving(content, list(zip(own, content.slots, strict=True)), draining))
+        else:
+            content.where = Where.ARENA
+        self._pool.drain(draining)
+        gone = frozenset(draining)
+        sequence.blocks[:] = [block for block in sequence.blocks if block not in gone]
+        self._close(sequence)
+        sequence.swapped = content
+        sequence.set_aside()
+        self.events.append((sequence.handle, OUT))
+        return True
+
+    def take_up(self, sequence: Sequence) -> int:
+        """Let one that starts begin where it was, or with what others computed; the tokens taken from the cache."""
+        if sequence.swapped is not None:
+            if self._swap_in(sequence, sequence.swapped):
+                return 0
+            self._lose(sequence)
+        return self._cache.take_up(sequence, self._ledger)
+
+    def _swap_in(self, sequence: Sequence, content: Content) -> bool:
+        found = self._cache.kept(content.keys)
+        if found is None:  # what others held is gone
+            return False
+        self._pool.share(found)
+        own = self._pool.allocate(content.size)
+        shared, others = iter(found), iter(own)
+        table = [next(others if place is None else shared) for place in content.places]
+        self._ledger.restore(sequence, table, content.first)
+        sequence.computed, sequence.registered = content.computed, content.registered
+        sequence.key, sequence.slides = content.key, content.slides
+        if own:
+            content.moving = True
+            self._arriving.append(_Arriving(sequence, content, list(zip(content.slots, own, strict=True))))
+        else:
+            sequence.swapped = None
+            self._release(content)
+        self.events.append((sequence.handle, IN))
+        return True
+
+    def _stay_out(self, sequence: Sequence) -> None:
+        """It was to come back with the next step, and has given its blocks back; others may have shared them meanwhile."""
+        for one in self._arriving:
+            if one.sequence is sequence:
+                one.sequence = None
+                one.pairs = [pair for pair in one.pairs if self._pool.references(pair[1])]
+                one.content.moving = bool(one.pairs)
+        self._arriving = [one for one in self._arriving if one.pairs]
+
+    def end(self, sequence: Sequence) -> None:
+        """It has ended: nothing of it is kept anywhere."""
+        self._close(sequence)
+        self._discard(sequence)
+
+    def _discard(self, sequence: Sequence) -> None:
+        content, sequence.swapped = sequence.swapped, None
+        if content is not None:
+            self._stay_out(sequence)
+            self._release(content)
+
+    def _lose(self, sequence: Sequence) -> None:
+        """What it left cannot be had: it computes its positions again."""
+        self._discard(sequence)
+        self.recomputed += 1
+        sequence.restart()
+        if not isinstance(sequence, Trunk):
+            self._ledger.settle_kind(sequence)
+
+    def _release(self, content: Content) -> None:
+        """Give back slots and file, now or as soon as nobody reads or writes them."""
+        content.gone = True
+        self._loading.pop(content.number, None)
+        if content.moving or content.busy or content.where is Where.LEAVING:
+            return
+        del self._contents[content.number]
+        self.slots.give_back(content)
+        if self._files is not None:
+            self._files.drop(content.number)
+
+    # With the batch.
+
+    def batch(self, rows: list[Row], signal: Signal, *, stoppable: bool) -> Batch:
+        """The rows of a step with all that comes before them."""
+        outs = tuple(pair for one in self._leaving for pair in one.pairs)
+        ins = tuple(pair for one in self._arriving for pair in one.pairs)
+        released, copies, dropped = self._pool.drain_released(), self._ledger.drain_copies(), self.slots.drain_dropped()
+        return Batch(rows, released, copies, dropped, outs, ins, signal, stoppable)
+
+    def moved(self, batch: Batch) -> None:
+        """The moves of a batch have been made."""
+        if batch.swap_outs:
+            leaving, self._leaving = self._leaving, []
+            for gone in leaving:
+                self._pool.drained(gone.draining)
+                gone.content.where = Where.ARENA
+                if gone.content.gone:
+                    self._release(gone.content)
+            self.blocks_out += len(batch.swap_outs)
+        if batch.swap_ins:
+            arriving, self._arriving = self._arriving, []
+            for come in arriving:
+                come.content.moving = False
+                if come.sequence is not None:
+                    come.sequence.swapped = None
+                if come.sequence is not None or come.content.gone:
+                    self._release(come.content)
+            self.blocks_in += len(batch.swap_ins)
+
+    # Files.
+
+    def loads(self, sequence: Sequence, now: float, waiting: Waiting) -> bool:
+        """Whether one that could start has to be read from its file first: from here on it waits for that, and for nothing else."""
+        content = sequence.swapped
+        if content is None or content.where is not Where.FILE:
+            return False
+        waiting.take(sequence)
+        content.where = Where.LOADING
+        self._loading[content.number] = _Loading(sequence, now)
+        self._begin_to_read(content)
+        return True
+
+    def _begin_to_read(self, content: Content) -> None:
+        if self._files is not None and self.slots.take(content):
+            content.busy = True
+            self._files.read(content.number, content.slots)
+
+    def look_at_files(self, now: float, waiting: Waiting) -> None:
+        """Whoever may start again waits for that: its file has been read, or is of no use."""
+        if self._files is None:
+            return
+        ready = [sequence for done in self._files.finished() for sequence in self._ended(done)]
+        for number, one in list(self._loading.items()):
+            content = self._contents[number]
+            if now - one.since > self._patience:
+                self._failed(Failure.SLOW, number)
+                self._lose(one.sequence)
+                ready.append(one.sequence)
+            elif not content.busy:
+                self._begin_to_read(content)
+        for sequence in ready:
+            waiting.append(sequence, first=True)
+        self._write_behind()
+
+    def _ended(self, done: Done) -> Iterator[Sequence]:
+        content = self._contents[done.number]
+        content.busy = False
+        if done.failure is not None and not content.gone:
+            self._failed(done.failure, done.number)
+        if content.gone:
+            self._release(content)
+        elif content.where is Where.LOADING:
+            sequence = self._loading.pop(done.number).sequence
+            if done.failure is not None:
+                self._lose(sequence)
+            else:
+                content.where = Where.ARENA
+                self._drop_file(content)
+            yield sequence
+        elif done.failure is not None:
+            content.filed = False
+            self.slots.stay(content)
+            self._drop_file(content)
+        else:
+            content.where = Where.FILE
+            self.slots.give_back(content)
+
+    def _drop_file(self, content: Content) -> None:
+        if self._files is not None:
+            self._files.drop(content.number)
+
+    def _write_behind(self) -> None:
+        """Write the oldest content to files, so that the arena has room for what comes and for what is to be read."""
+        wanted = sum(self._contents[number].size for number in self._loading if not self._contents[number].busy)
+        written = sum(content.size for content in self._contents.values() if content.busy and content.where is Where.ARENA)
+        over = max(self.slots.used - self.keep, wanted - self.slots.free) - written
+        if self._files is None or over <= 0:
+            return
+        for content in self._contents.values():
+            if over <= 0:
+                break
+            if content.where is Where.ARENA and content.filed and not (content.busy or content.moving or content.gone):
+                content.filed = self._files.write(content.number, content.slots)
+                if content.filed:
+                    content.busy = True
+                    self.slots.drain(content)
+                    over -= content.size
+                else:
+                    self._failed(Failure.CAP, content.number)
+
+    def _failed(self, failure: Failure, number: int) -> None:
+        self.failures[failure] += 1
+        log.warning("swap file %d: %s", number, failure.value, extra={"event": "swap_failed"})
+
+    # For whoever looks.
+
+    def stats(self) -> dict[str, float]:
+        """The figures by name."""
+        files = self._files
+        return {
+            "swapped_out_blocks": self.blocks_out,
+            "swapped_in_blocks": self.blocks_in,
+            "swap_bytes": (self.blocks_out + self.blocks_in) * self.costs.block_bytes,
+            "swap_recomputed": self.recomputed,
+            "arena_used": self.slots.used,
+            "arena_total": self.slots.total,
+            "swap_files": 0 if files is None else files.count,
+            "swap_file_bytes": 0 if files is None else files.size,
+            "swap_failures": sum(self.failures.values()),
+            **{f"swap_failures_{failure.value}": self.failures[failure] for failure in Failure},
+        }
+
+    def check(self, sequences: Iterable[Sequence]) -> None:
+        """Raise BlockAccounting unless every slot has one owner, every content one sequence, and all that drains is on its way."""
+        contents = self._contents.values()
+        self.slots.check(contents)
+        owned = Counter(sequence.swapped.number for sequence in sequences if sequence.swapped is not None)
+        if owned != Counter(content.number for content in contents if not content.gone):
+            raise BlockAccounting("what was swapped out and what sequences have outside disagree")
+        if self._pool.draining != sum(len(one.draining) for one in self._leaving):
+            raise BlockAccounting(f"{self._pool.draining} blocks drain and nobody copies some of them")
+        reading = [content for content in contents if content.where is Where.LOADING and not content.gone]
+        if {content.number for content in reading} != set(self._loading):
+            raise BlockAccounting("files are read for nobody, or not read for somebody who waits")
