@@ -53,6 +53,7 @@ class Engine:
         self.trace: Trace | None = None
         self._meter, self._starts = StepMeter(), StartMeter()
         self._still = 0  # steps in succession that did nothing
+        self._waits = False  # the last step did nothing, for a file is being read
         self._doing = ("nothing", Batch(()))
 
     @property
@@ -129,10 +130,8 @@ class Engine:
         """Steps that compute and settle nothing while work is open would go on for ever: an engine in that state says so, unless it
         waits for a file.
         """
-        waits = self._files is not None and self.scheduler.swapping.loading
-        if self._files is not None and waits and not batch.rows and not outcomes:
-            self._files.wait(_LOOK_EVERY)
-        self._still = 0 if batch.rows or outcomes or waits or not self.scheduler.has_work else self._still + 1
+        self._waits = self.scheduler.swapping.loading and not batch.rows and not outcomes
+        self._still = 0 if batch.rows or outcomes or self._waits or not self.scheduler.has_work else self._still + 1
         if self._still >= _STILL:
             raise EngineFailed(
                 f"{self.scheduler.waiting} requests wait and nothing was computed in {_STILL} steps: a fault of ours"
@@ -143,6 +142,11 @@ class Engine:
         or a rollback nothing of it may be served.
         """
         self.scheduler.forget(since, until)
+
+    def rest(self) -> None:
+        """Where the last step could do nothing because a file is being read: wait for it, for `interrupt`, or a moment at most."""
+        if self._waits and self._files is not None:
+            self._files.wait(_LOOK_EVERY)
 
     def close(self, timeout: float = 5.0) -> None:
         """It makes no more steps: its files go, unless a disk does not answer in time."""

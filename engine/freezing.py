@@ -52,7 +52,7 @@ class FreezingScheduler(Scheduler):
         if self._standing is None:  # abandoned
             self._stood(one, now)
             return batch
-        if not batch.rows and not self.making_way:
+        if not batch.rows and not (batch.swap_outs and self.making_way):
             return self._resumed(one, now, batch)
         if one.since is None:
             one.since, one.freezes, self.freezes = now, one.freezes + 1, self.freezes + 1

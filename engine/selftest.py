@@ -1,4 +1,6 @@
-"""The proof at start: one request has the same bits alone, in company, from a trunk, frozen, after giving way, from the cache."""
+"""The proof at start: one request has the same bits alone, in company, from a trunk, frozen, after giving way, swapped, from the
+cache.
+"""
 
 from __future__ import annotations
 
@@ -27,6 +29,7 @@ from engine.request import (
     Score,
     ScoreResult,
 )
+from engine.swap.content import Outside
 
 Bits = dict[int, bytes]
 _LENGTHS = (2, 9, 33, 64, 65, 66, 130, 193)  # of the scores at the beginning of the mix
@@ -69,11 +72,13 @@ def bits(runner: Runs, config: EngineConfig, limits: Limits, batch: list[Request
     return _ended(runner, scheduler)
 
 
-def disturbed(runner: Runs, config: EngineConfig, limits: Limits, batch: list[Request], urgent: list[Request]) -> list[Bits]:
-    """As `bits`, of the batch and of the urgent ones that it gives way to after two steps, and of the batch once more on the same
-    pool.
+def disturbed(
+    runner: Runs, config: EngineConfig, limits: Limits, batch: list[Request], urgent: list[Request], outside: Outside | None = None
+) -> list[Bits]:
+    """As `bits`, of the batch and of the urgent ones that it gives way to after two steps, `outside` or to be computed again, and
+    of the batch once more on the same pool.
     """
-    scheduler, first = _scheduler(config, limits), len(batch)
+    scheduler, first = _scheduler(config, limits, outside), len(batch)
     _add(scheduler, dict(enumerate(batch)), Priority.ROUTINE)
     begun = _ended(runner, scheduler, steps=2)
     _add(scheduler, dict(enumerate(urgent, start=first)), Priority.STAT)
@@ -102,8 +107,8 @@ def frozen(runner: Runs, config: EngineConfig, limits: Limits, batch: list[Reque
     ]
 
 
-def _scheduler(config: EngineConfig, limits: Limits) -> FreezingScheduler:
-    return FreezingScheduler(config, BlockPool(config.blocks), limits, lambda: 0.0)
+def _scheduler(config: EngineConfig, limits: Limits, outside: Outside | None = None) -> FreezingScheduler:
+    return FreezingScheduler(config, BlockPool(config.blocks), limits, lambda: 0.0, outside)
 
 
 def _add(scheduler: FreezingScheduler, batch: dict[int, Request], priority: Priority) -> None:
@@ -140,9 +145,11 @@ def run(runner: Runs, config: EngineConfig, limits: Limits) -> tuple[bool, str]:
     same = alone == together == {len(mix) - 1 - place: value for place, value in crowded.items()}
     related, urgent = range(_PLAIN, len(mix)), range(0, _PLAIN, 2)
     few = dataclasses.replace(narrow, slots=min(_FEW, config.slots))
-    found = disturbed(runner, few, limits, [mix[place] for place in related], [mix[place] for place in urgent])
+    found = []
+    for outside in (None, Outside(config.arena_blocks)):
+        found += disturbed(runner, few, limits, [mix[place] for place in related], [mix[place] for place in urgent], outside)
     found += frozen(runner, few, limits, [mix[place] for place in related], [mix[place] for place in urgent])
-    wanted = (related, urgent, related, related, urgent)
+    wanted = (*(related, urgent, related) * 2, related, urgent)
     same = same and found == [dict(enumerate(alone[place] for place in places)) for places in wanted]
     golden = hashlib.sha256(b"|".join(alone[place] for place in sorted(alone))).hexdigest()
     return same and all(alone.values()), golden
