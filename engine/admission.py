@@ -16,6 +16,8 @@ class Admission(Observed):
         return self._waiting.choose(self._fits, self.lowest) if self.running < self.places else None
 
     def _fits(self, sequence: Sequence) -> bool:
+        if sequence.swapped is not None and self.cache.drains(sequence.swapped.keys):
+            return False  # with the next step it finds again what it shares
         lacking = self.ledger.lacking(sequence)
         return lacking <= 0 or self.ledger.reserved(sequence) or lacking <= len(self.cache.held(sequence, self.ledger))
 

@@ -128,6 +128,10 @@ class PrefixCache:
         """A key under which a block can be found."""
         return next(iter(self._keys.get(block, ())), None)
 
+    def drains(self, keys: SequenceOf[bytes]) -> bool:
+        """Whether a block of these keys is being copied out."""
+        return self._pool.draining > 0 and any(key in self._entries and self._pool.drains(self._entries[key].block) for key in keys)
+
     def kept(self, keys: SequenceOf[bytes]) -> list[int] | None:
         """The blocks of these keys; None when one of them is gone."""
         self.strike_out()

@@ -182,7 +182,6 @@ class Scheduler(Steering):
     def _finish(self, sequence: Sequence) -> None:
         self._settle(sequence, "finished")
 
-
     def _settle(self, sequence: Sequence, state: State, error: EngineError | None = None) -> None:
         """The one way out: give back slot, blocks and what lies outside, report."""
         del self._by_handle[sequence.handle]

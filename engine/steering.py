@@ -100,6 +100,7 @@ class Steering(Admission):
                 self.trunks.give_up(sequence)
             elif sequence.computed:
                 self._give_way(sequence)
+        self.swapping.rest(sequence)
         sequence.go_on(self.clock())  # more urgent work is not what it waits for now
         self._resting[sequence.handle] = sequence
 

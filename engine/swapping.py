@@ -49,14 +49,6 @@ class _Arriving:
     pairs: Pairs  # (slot, block)
 
 
-@dataclass(slots=True)
-class _Loading:
-    """A sequence whose file is read, since when."""
-
-    sequence: Sequence
-    since: float
-
-
 class Swapping:
     """Of one scheduler. `keep` is how many slots of the arena may hold what is in no file."""
 
@@ -68,9 +60,10 @@ class Swapping:
         self.keep = outside.slots // 2
         self._numbers = itertools.count(1)
         self._contents: dict[int, Content] = {}  # the oldest first
+        self._owners: dict[int, Sequence] = {}  # of those that somebody wants, by number
         self._leaving: list[_Leaving] = []
         self._arriving: list[_Arriving] = []
-        self._loading: dict[int, _Loading] = {}  # by number of the content
+        self._loading: dict[int, float] = {}  # by number: since when somebody who could start has waited for a file
         self.events: deque[tuple[int, str]] = deque(maxlen=_EVENTS)  # handle, and what happened
         self.blocks_out = self.blocks_in = self.recomputed = 0
         self.failures: Counter[Failure] = Counter()
@@ -119,7 +112,7 @@ class Swapping:
             return False
         own = [block for block, place in zip(table, places, strict=True) if place is None]
         draining = [block for block in own if self._pool.references(block) == 1]
-        self._contents[content.number] = content
+        self._contents[content.number], self._owners[content.number] = content, sequence
         if own:
             self._leaving.append(_Leaving(content, list(zip(own, content.slots, strict=True)), draining))
         else:
@@ -193,6 +186,7 @@ class Swapping:
         """Give back slots and file, now or as soon as nobody reads or writes them."""
         content.gone = True
         self._loading.pop(content.number, None)
+        self._owners.pop(content.number, None)
         if content.moving or content.busy or content.where is Where.LEAVING:
             return
         del self._contents[content.number]
@@ -234,58 +228,70 @@ class Swapping:
     def loads(self, sequence: Sequence, now: float, waiting: Waiting) -> bool:
         """Whether one that could start has to be read from its file first: from here on it waits for that, and for nothing else."""
         content = sequence.swapped
-        if content is None or content.where is not Where.FILE:
+        if content is None or content.where not in (Where.FILE, Where.LOADING):
             return False
         waiting.take(sequence)
         content.where = Where.LOADING
-        self._loading[content.number] = _Loading(sequence, now)
+        self._loading.setdefault(content.number, now)
         self._begin_to_read(content)
         return True
 
     def _begin_to_read(self, content: Content) -> None:
-        if self._files is not None and self.slots.take(content):
+        if self._files is not None and not content.busy and self.slots.take(content):
             content.busy = True
             self._files.read(content.number, content.slots)
+
+    def rest(self, sequence: Sequence) -> None:
+        """It does not want to start any more: it is not called when its file has been read."""
+        content = sequence.swapped
+        if content is not None and self._loading.pop(content.number, None) is not None and not content.busy:
+            content.where = Where.FILE
 
     def look_at_files(self, now: float, waiting: Waiting) -> None:
         """Whoever may start again waits for that: its file has been read, or is of no use."""
         if self._files is None:
             return
         ready = [sequence for done in self._files.finished() for sequence in self._ended(done)]
-        for number, one in list(self._loading.items()):
-            content = self._contents[number]
-            if now - one.since > self._patience:
+        for number, since in list(self._loading.items()):
+            if now - since > self._patience:
+                sequence = self._owners[number]
                 self._failed(Failure.SLOW, number)
-                self._lose(one.sequence)
-                ready.append(one.sequence)
-            elif not content.busy:
-                self._begin_to_read(content)
+                self._lose(sequence)
+                ready.append(sequence)
+            else:
+                self._begin_to_read(self._contents[number])
         for sequence in ready:
             waiting.append(sequence, first=True)
         self._write_behind()
 
     def _ended(self, done: Done) -> Iterator[Sequence]:
-        content = self._contents[done.number]
+        """The files' thread has no more to do with some content; who has waited for it."""
+        content, owner = self._contents[done.number], self._owners.get(done.number)
         content.busy = False
-        if done.failure is not None and not content.gone:
-            self._failed(done.failure, done.number)
-        if content.gone:
+        wanted = self._loading.pop(done.number, None) is not None
+        if owner is None:
             self._release(content)
-        elif content.where is Where.LOADING:
-            sequence = self._loading.pop(done.number).sequence
-            if done.failure is not None:
-                self._lose(sequence)
-            else:
-                content.where = Where.ARENA
-                self._drop_file(content)
-            yield sequence
-        elif done.failure is not None:
+            return
+        if done.failure is not None:
+            self._failed(done.failure, done.number)
+        if content.where is not Where.LOADING:
+            self._written(content, done.failure)
+        elif done.failure is None:
+            content.where = Where.ARENA
+            self._drop_file(content)
+        else:
+            self._lose(owner)
+        if wanted:
+            yield owner
+
+    def _written(self, content: Content, failure: Failure | None) -> None:
+        if failure is None:
+            content.where = Where.FILE
+            self.slots.give_back(content)
+        else:
             content.filed = False
             self.slots.stay(content)
             self._drop_file(content)
-        else:
-            content.where = Where.FILE
-            self.slots.give_back(content)
 
     def _drop_file(self, content: Content) -> None:
         if self._files is not None:
@@ -336,11 +342,11 @@ class Swapping:
         """Raise BlockAccounting unless every slot has one owner, every content one sequence, and all that drains is on its way."""
         contents = self._contents.values()
         self.slots.check(contents)
-        owned = Counter(sequence.swapped.number for sequence in sequences if sequence.swapped is not None)
-        if owned != Counter(content.number for content in contents if not content.gone):
+        owned = [(sequence.swapped.number, sequence) for sequence in sequences if sequence.swapped is not None]
+        wanted = [content.number for content in contents if not content.gone]
+        if dict(owned) != self._owners or sorted(wanted) != sorted(number for number, _ in owned):
             raise BlockAccounting("what was swapped out and what sequences have outside disagree")
         if self._pool.draining != sum(len(one.draining) for one in self._leaving):
             raise BlockAccounting(f"{self._pool.draining} blocks drain and nobody copies some of them")
-        reading = [content for content in contents if content.where is Where.LOADING and not content.gone]
-        if {content.number for content in reading} != set(self._loading):
-            raise BlockAccounting("files are read for nobody, or not read for somebody who waits")
+        if any(self._contents[number].where is not Where.LOADING for number in self._loading):
+            raise BlockAccounting("somebody waits for a file that nobody reads")

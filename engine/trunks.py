@@ -22,7 +22,6 @@ from engine.ledger import Ledger
 from engine.request import PRIVATE, Priority, Score, Sharing
 from engine.sequence import Reserve, Scoring, Sequence, branch_of, reach
 from engine.slots import Slots, pace
-from engine.swap.content import Where
 from engine.waiting import Waiting
 
 Window = tuple[Sharing, tuple[int, ...]]
@@ -95,7 +94,7 @@ def reclass(trunk: Trunk, waiting: Waiting, slots: Slots) -> None:
         trunk.priority = priority
         if trunk.running:
             slots.hold(trunk)
-        elif trunk.swapped is None or trunk.swapped.where is not Where.LOADING:  # then it waits for its file, in no queue
+        else:
             waiting.append(trunk)
 
 

@@ -116,8 +116,9 @@ def test_nobody_of_a_lower_class_takes_what_drains_for_stat() -> None:
 
 
 def test_a_pass_that_stands_still_does_not_go_on_while_blocks_drain_for_stat() -> None:
-    """Of two routine ones the budget computes one: the other is not pinned and gives way."""
-    played = Played(score(60), score(60), token_budget=16, steps=4, blocks=20)
+    """The budget is too small for both routine ones: the other is not pinned and gives way."""
+    played = Played(score(60), score(60), blocks=20)
+    played.policy.budget.now = 16
     batch = played.policy.schedule(0.0)
     played.policy.postprocess(batch, None)
     played.stat(score(96))

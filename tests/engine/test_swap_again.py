@@ -74,7 +74,14 @@ def kept(seed: int, *, force: bool) -> Kept:
         if force and turn % 3 == 2:
             for sequence in list(life.policy._slots):
                 life.policy._evict(sequence)
+        if life.added and life.generator.random() < 0.1:
+            life.policy.hold(life.generator.randrange(life.added))
+        for handle in list(life.policy._resting):
+            if life.generator.random() < 0.3:
+                life.policy.release(handle)
         life.step(open_to_all=True)
+    for handle in list(life.policy._resting):
+        life.policy.release(handle)
     life.end()
     for _ in range(20):  # what the shelf was still doing for nobody
         life.policy.schedule(0.0)

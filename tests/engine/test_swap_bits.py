@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
@@ -37,9 +38,9 @@ def tier(request: pytest.FixtureRequest) -> str:
     return request.param
 
 
-@pytest.fixture
-def files(runner: Runner, tmp_path: Path) -> Iterator[FileTier]:
-    made = FileTier(tmp_path, runner.arena.memory, "0", cap=1 << 30, encrypted=True)
+@contextlib.contextmanager
+def tier_of(runner: Runner, root: Path) -> Iterator[FileTier]:
+    made = FileTier(root, runner.arena.memory, "0", cap=1 << 30, encrypted=True)
     yield made
     made.close(WAIT)
 
@@ -49,8 +50,13 @@ def expected(runner: Runner) -> list[bytes]:
     return [bits(alone(CONFIG, runner.run, request)) for request in REQUESTS]
 
 
-def sent_away(runner: Runner, files: FileTier, tier: str, at: int) -> tuple[list[bytes], int, int]:
+def sent_away(runner: Runner, root: Path, tier: str, at: int) -> tuple[list[bytes], int, int]:
     """All requests, of whom everybody is sent away before step `at`: bits, tokens computed, sequences sent away."""
+    with tier_of(runner, root) as files:
+        return _sent_away(runner, files, tier, at)
+
+
+def _sent_away(runner: Runner, files: FileTier, tier: str, at: int) -> tuple[list[bytes], int, int]:
     slots = 0 if tier == "recompute" else runner.arena.memory.shape[0]
     policy = scheduler(SMALL, outside=Outside(slots, runner.arena.block_bytes, files if tier == "file" else None))
     policy.swapping.keep, found, now = 0, {}, 0
@@ -73,11 +79,11 @@ def sent_away(runner: Runner, files: FileTier, tier: str, at: int) -> tuple[list
     return [found[handle] for handle in range(len(REQUESTS))], policy.tokens, policy.evictions
 
 
-def test_before_any_step_and_to_any_tier(runner: Runner, files: FileTier, expected: list[bytes], tier: str) -> None:
-    _, undisturbed, _ = sent_away(runner, files, tier, 0)
+def test_before_any_step_and_to_any_tier(runner: Runner, tmp_path: Path, expected: list[bytes], tier: str) -> None:
+    _, undisturbed, _ = sent_away(runner, tmp_path, tier, 0)
     sent = 0
     for at in range(2, 20):
-        found, tokens, evictions = sent_away(runner, files, tier, at)
+        found, tokens, evictions = sent_away(runner, tmp_path, tier, at)
         assert found == expected, at
         assert tier == "recompute" or tokens == undisturbed, at
         sent += evictions
@@ -103,28 +109,27 @@ def test_under_a_sliding_window(tmp_path: Path, tier: str) -> None:
     runner = Runner(model(write_checkpoint(tmp_path / "model", Shape(window=40, seed=3)), "native"), CONFIG)
     request, limits = Score(WINDOW * 4), dataclasses.replace(LIMITS, window=40)
     wanted = bits(alone(dataclasses.replace(CONFIG, chunk=512, token_budget=512), runner.run, request))
-    files = FileTier(tmp_path / "swap", runner.arena.memory, "0", cap=1 << 30, encrypted=False)
     for at in (2, 7, 20):
-        slots = 0 if tier == "recompute" else 20
-        policy = scheduler(SMALL, limits, outside=Outside(slots, 1, files if tier == "file" else None))
-        policy.swapping.keep, step, found = 0, 0, {}
-        policy.add(0, request, Priority.ROUTINE, 0.0)
-        while policy.has_work:
-            step += 1
-            if step == at:
-                policy._evict(next(iter(policy._slots)))
-            batch = policy.schedule(0.0)
-            if not batch.rows:
-                files.wait(0.01)
-            found |= {outcome.handle: bits(outcome) for outcome in policy.postprocess(batch, runner.run(batch))}
-            policy.check()
+        with tier_of(runner, tmp_path / "swap") as files:
+            outside = Outside(0 if tier == "recompute" else 20, 1, files if tier == "file" else None)
+            policy = scheduler(SMALL, limits, outside=outside)
+            policy.swapping.keep, step, found = 0, 0, {}
+            policy.add(0, request, Priority.ROUTINE, 0.0)
+            while policy.has_work:
+                step += 1
+                if step == at:
+                    policy._evict(next(iter(policy._slots)))
+                batch = policy.schedule(0.0)
+                if not batch.rows:
+                    files.wait(0.01)
+                found |= {outcome.handle: bits(outcome) for outcome in policy.postprocess(batch, runner.run(batch))}
+                policy.check()
         assert found == {0: wanted}
         assert tier == "recompute" or policy.tokens == len(WINDOW) * 4 - 1
-    files.close(WAIT)
 
 
 def test_control_an_arena_that_gives_back_nothing_is_seen(
-    runner: Runner, files: FileTier, expected: list[bytes], monkeypatch: pytest.MonkeyPatch
+    runner: Runner, expected: list[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Were it to pass, the tests above would prove nothing."""
     monkeypatch.setattr(Arena, "give", lambda self, moves: None)

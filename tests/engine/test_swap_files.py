@@ -8,6 +8,7 @@ import fcntl
 import os
 import resource
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -228,9 +229,16 @@ def stuck(path: Path) -> Iterator[None]:
     """A file that does not come: whoever opens it waits until somebody writes."""
     path.unlink()
     os.mkfifo(path)
-    yield
-    os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
-    path.unlink()
+    try:
+        yield
+    finally:
+        while True:
+            try:
+                os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
+                break
+            except OSError:  # nobody has opened it yet
+                time.sleep(0.001)
+        path.unlink()
 
 
 def test_a_slow_disk_holds_up_nobody_and_what_it_does_not_give_in_time_is_computed_again(
@@ -239,8 +247,7 @@ def test_a_slow_disk_holds_up_nobody_and_what_it_does_not_give_in_time_is_comput
     away = Away(machine, tier)
     with stuck(away.file()):
         away.back()
-        for _ in range(3):
-            away.step()
+        away.until(lambda: away.policy.running + len(away.outcomes) == 2)  # the one that is stuck is read last
         assert away.swapping.loading
         away.policy.add(7, Score(TOKENS[:20]), Priority.ROUTINE, 0.0)
         away.step()
@@ -248,10 +255,9 @@ def test_a_slow_disk_holds_up_nobody_and_what_it_does_not_give_in_time_is_comput
         assert away.outcomes[7].state == "finished"
         away.now += 100.0
         away.step()
-        assert away.swapping.failures[Failure.SLOW] == 3  # the one that is stuck, and those behind it
         while away.policy.has_work:
             away.step()
-        assert away.swapping.recomputed == 3
+        assert (away.swapping.failures, away.swapping.recomputed) == ({Failure.SLOW: 1}, 1)
     del away.outcomes[7]
     away.finish(expected)
 
@@ -276,7 +282,7 @@ def test_cancelling_leaves_no_file_and_no_slot(machine: Runner, tier: FileTier, 
             assert away.policy.cancel(0)
     elif state == "loaded":
         away.back()
-        away.until(lambda: sequence.swapped.where is not Where.LOADING and sequence.swapped.where is not Where.FILE)
+        away.until(lambda: sequence.swapped is None or sequence.swapped.where is Where.ARENA)
     assert state == "loading" or away.policy.cancel(0)
     away.finish(expected)
     assert away.outcomes[0].state == "cancelled"
