@@ -11,6 +11,7 @@ from typing import Any
 from engine import timeline
 from engine.engine import Engine
 from engine.request import REFERENCE, Branch, Generate, Priority, Request, Sampling, Score
+from engine.swap.content import OUT
 from engine.trace import Lane, Trace, chrome, lanes
 
 SETTINGS = {"slots": 5, "token_budget": 256, "chunk": 128}  # few slots and small steps, so that waiting can be seen
@@ -53,6 +54,7 @@ def _row(lane: Lane) -> dict[str, Any]:
         "waited_ms": waited,
         "served_ms": round((last.ran - first.scheduled) * 1e3, 1),
         "computed_again": len(lane.again),
+        "swapped": sum(what == OUT for _, what in lane.swaps),
         "state": lane.state,
     }
 

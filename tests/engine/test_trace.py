@@ -18,6 +18,7 @@ from engine.batch import Row
 from engine.config import EngineConfig
 from engine.engine import Engine
 from engine.request import REFERENCE, Branch, Generate, Outcome, Priority, Request, Sampling, Score
+from engine.swap.content import IN, OUT
 from engine.tokenizers.vocab_json import from_symbols
 from engine.trace import Kind, Mark, Step, Times, Trace, chrome, lanes, marks
 from tests.engine.driving import scheduler
@@ -145,6 +146,23 @@ def test_a_request_that_began_again_is_marked(mixed: Trace) -> None:
     assert [one.number for one, _ in lane.again] == [2]
     assert "computed again" in chrome(trace, "x")
     assert all(lane.again == [] for lane in lanes(mixed) if lane.handle > 0)
+
+
+def test_what_was_swapped_out_and_in_is_marked() -> None:
+    trace = Trace()
+    for number, start in enumerate((0, 32, 64)):
+        trace.record(step(number, Mark(7, start, 32, Priority.ROUTINE, Kind.CHUNK)), [])
+    trace.moved(trace.steps[1].times.began, 7, OUT)
+    trace.moved(trace.steps[2].times.began, 7, IN)
+    (lane,) = lanes(trace)
+    assert ([what for _, what in lane.swaps], lane.ended, lane.again) == ([OUT, IN], None, [])
+    named = {event["name"] for event in json.loads(chrome(trace, "x"))["traceEvents"] if event["ph"] == "i"}
+    assert {OUT, IN} <= named
+    without = Trace()
+    for one in trace.steps:
+        without.record(one, [])
+    paths = [text.count(timeline.MOVED) for text in (timeline.draw(trace, "x"), timeline.draw(without, "x"))]
+    assert paths == [2, 0]
 
 
 def test_an_engine_without_a_trace_keeps_nothing_and_computes_the_same() -> None:
@@ -276,7 +294,7 @@ def test_the_command_runs_its_workload_and_writes_both(
     )
     rows = json.loads(capsys.readouterr().out)
     assert {row["state"] for row in rows} == {"finished", ""}  # a trunk has no outcome
-    assert any(row["computed_again"] for row in rows)  # a STAT request sent somebody away
+    assert any(row["computed_again"] or row["swapped"] for row in rows)  # a STAT request sent somebody away
     assert any(row["request"] == "trunk 1" for row in rows)
     drawn_lanes = [row["request"] for row in rows]
     assert [text for text in texts(read(svg.read_text(encoding="utf-8"))) if text in drawn_lanes] == drawn_lanes
