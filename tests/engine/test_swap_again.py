@@ -39,11 +39,11 @@ def shoved(monkeypatch: pytest.MonkeyPatch) -> list[Shoved]:
     return made
 
 
-@pytest.mark.parametrize(("kernels", "precision", "threads"), [*FAST, *PLAIN[:2]])
+@pytest.mark.parametrize(("kernels", "precision", "threads"), [FAST[0], FAST[-1], PLAIN[0]])
 def test_random_mixes_give_the_bits_of_the_oracle(
     checkpoint: Path, kernels: Kernels, precision: Precision, threads: int, shoved: list[Shoved]
 ) -> None:
-    seeds = range(9400, 9420) if kernels == "native" else range(9500, 9503)
+    seeds = range(9400, 9415) if kernels == "native" else range(9500, 9503)
     check_mixes(runner_of(checkpoint, kernels, precision, threads), oracle_of(checkpoint, kernels, precision), seeds, most=7)
     assert sum(policy.swapping.blocks_in for policy in shoved) > 20 * len(seeds)
 
@@ -53,7 +53,7 @@ def test_every_kind_at_once_gives_the_bits_of_the_oracle(
 ) -> None:
     outcomes = drive(CONFIG, runner.run, [Arrival(place, request) for place, request in enumerate(REQUESTS)])
     assert [bits(outcomes[place]) for place in range(len(REQUESTS))] == oracle_of(checkpoint, kernels, "fp32")
-    assert shoved[0].swapping.blocks_in > 100
+    assert shoved[0].swapping.blocks_in > 50
 
 
 class Kept(RememberingLife):
@@ -92,8 +92,8 @@ def kept(seed: int, *, force: bool) -> Kept:
 @pytest.mark.parametrize("force", [False, True])
 @pytest.mark.parametrize("block", range(3))
 def test_whatever_happens_each_reads_its_own_tokens(block: int, force: bool) -> None:
-    lives = [kept(seed, force=force) for seed in range(2000 + block * 40, 2040 + block * 40)]
-    assert sum(life.finished for life in lives) > 200
+    lives = [kept(seed, force=force) for seed in range(2000 + block * 30, 2030 + block * 30)]
+    assert sum(life.finished for life in lives) > 150
     assert sum(life.policy.swapping.blocks_in for life in lives) > (200 if force else 0)
     assert sum(life.shelf.read_files for life in lives) > (10 if force else 0)
     assert sum(life.policy.swapping.recomputed for life in lives) > 0
