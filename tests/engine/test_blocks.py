@@ -14,11 +14,11 @@ TOTAL = 13
 
 
 class Conservation(RuleBasedStateMachine):
-    """Random taking, sharing and releasing: the accounts always balance."""
+    """Random taking, sharing, copying out and releasing: the accounts always balance."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.pool, self.tables, self.kept = BlockPool(TOTAL), [], set()
+        self.pool, self.tables, self.kept, self.draining = BlockPool(TOTAL), [], set(), []
 
     @rule(count=st.integers(1, 5))
     def allocate(self, count: int) -> None:
@@ -50,9 +50,23 @@ class Conservation(RuleBasedStateMachine):
             self.kept.add(block)
 
     @rule(data=st.data())
+    def drain(self, data: st.DataObject) -> None:
+        if self.tables:
+            table = self.tables.pop(data.draw(st.integers(0, len(self.tables) - 1)))
+            own = [block for block in table if self.pool.references(block) == 1]
+            self.pool.drain(own)
+            self.pool.release([block for block in table if block not in own])
+            self.draining.append(own)
+
+    @rule()
+    def drained(self) -> None:
+        if self.draining:
+            self.pool.drained(self.draining.pop())
+
+    @rule(data=st.data())
     def find_again(self, data: st.DataObject) -> None:
-        if self.kept:
-            table = [data.draw(st.sampled_from(sorted(self.kept)))]
+        if findable := self.kept.difference(*self.draining):
+            table = [data.draw(st.sampled_from(sorted(findable)))]
             self.pool.share(table)
             self.tables.append(table)
 
@@ -67,8 +81,9 @@ class Conservation(RuleBasedStateMachine):
     def accounts_balance(self) -> None:
         self.pool.check(self.tables)
         held = {block for table in self.tables for block in table}
-        assert (self.pool.used, self.pool.cached) == (len(held), len(self.kept - held))
-        assert self.pool.free + self.pool.cached + self.pool.used == TOTAL
+        assert (self.pool.used, self.pool.cached) == (len(held), len(self.kept.difference(held, *self.draining)))
+        assert self.pool.draining == sum(map(len, self.draining))
+        assert self.pool.free + self.pool.cached + self.pool.used + self.pool.draining == TOTAL
 
 
 TestConservation = Conservation.TestCase

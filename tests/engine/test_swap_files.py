@@ -8,6 +8,9 @@ import fcntl
 import os
 import resource
 import shutil
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -27,6 +30,7 @@ from engine.swap.tier import FileTier
 from tests.engine.conftest import CONFIG, model
 from tests.engine.driving import alone, bits, scheduler
 from tests.engine.test_loop import WAIT, Waiting
+from tests.services import ROOT
 
 SETTINGS = dataclasses.replace(CONFIG, chunk=16, token_budget=64, blocks=60, swap_blocks=40, swap_seconds=50.0)
 TOKENS = tuple(index * index % 11 for index in range(90))
@@ -203,15 +207,30 @@ def test_a_folder_that_has_gone_keeps_it_there_too(machine: Runner, tier: FileTi
     assert len(away.outcomes) == 3
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
-def test_a_folder_that_cannot_be_written_any_more_keeps_it_there_too(
-    machine: Runner, tier: FileTier, expected: list[bytes]
-) -> None:
-    tier.path.chmod(0o500)
-    away = Away(machine, tier)
-    tier.path.chmod(0o700)
-    assert away.swapping.failures == {Failure.REFUSED: len(away.contents)}
-    away.finish(expected)
+READ_ONLY = """
+import os, sys
+from pathlib import Path
+import numpy as np
+from engine.swap.tier import FileTier
+root = Path(sys.argv[1])
+if os.geteuid() == 0:  # who may write everywhere
+    root.chmod(0o777)
+    os.setuid(65534)
+tier = FileTier(root, np.zeros((1, 64), dtype=np.uint8), "0", cap=1 << 20, encrypted=False)
+tier.path.chmod(0o500)
+tier.write(1, [0])
+while not (done := tier.finished()):
+    tier.wait(0.01)
+tier.path.chmod(0o700)
+print(done[0].failure, [path.name for path in tier.path.iterdir()])
+"""
+
+
+def test_a_folder_that_cannot_be_written_any_more_is_said_and_left_as_it_is() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        command = [sys.executable, "-c", READ_ONLY, folder]
+        run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert run.stdout == "refused ['lock']\n"
 
 
 def test_the_cap_is_kept(machine: Runner, tmp_path: Path, expected: list[bytes]) -> None:
