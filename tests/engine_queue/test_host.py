@@ -5,10 +5,10 @@ import queue
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import pytest
-from pytest_django.fixtures import SettingsWrapper
 
 import engine
 from engine_queue.errors import ReferenceUnusable, WorkerRefused
@@ -153,7 +153,7 @@ def test_a_size_beyond_any_machine_is_refused_where_it_is_pinned_and_where_it_li
         Host().load("d", MODEL, pin)
 
 
-def test_the_folder_for_what_gives_way_is_the_workers_and_no_pins(settings: SettingsWrapper, tmp_path: Path) -> None:
+def test_the_folder_for_what_gives_way_is_the_workers_and_no_pins(settings: Any, tmp_path: Path) -> None:
     with pytest.raises(WorkerRefused, match=r"the worker's own setting, SWAP_FOLDER$"):
         Host().load("d", MODEL, {"swap_folder": str(tmp_path)})
     settings.SWAP_FOLDER = str(tmp_path / "swap")
