@@ -90,7 +90,7 @@ class Scheduler(Steering):
 
     def postprocess(self, batch: Batch, outputs: list[RowOutput] | None) -> list[Outcome]:
         """Count what was computed and settle what ended; returns every outcome since the last call."""
-        self.swapping.moved(batch)
+        self.swapping.moved()
         self._count(batch, outputs or [])
         outcomes, self._settled = list(self._settled), deque()
         return outcomes

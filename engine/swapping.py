@@ -63,6 +63,7 @@ class Swapping:
         self._owners: dict[int, Sequence] = {}  # of those that somebody wants, by number
         self._leaving: list[_Leaving] = []
         self._arriving: list[_Arriving] = []
+        self._told = 0, 0  # how many of both go with the batch that is on its way
         self._loading: dict[int, float] = {}  # by number: since when somebody who could start has waited for a file
         self.events: deque[tuple[int, str]] = deque(maxlen=_EVENTS)  # handle, and what happened
         self.blocks_out = self.blocks_in = self.recomputed = 0
@@ -200,28 +201,28 @@ class Swapping:
         """The rows of a step with all that comes before them."""
         outs = tuple(pair for one in self._leaving for pair in one.pairs)
         ins = tuple(pair for one in self._arriving for pair in one.pairs)
+        self._told = len(self._leaving), len(self._arriving)
         released, copies, dropped = self._pool.drain_released(), self._ledger.drain_copies(), self.slots.drain_dropped()
         return Batch(rows, released, copies, dropped, outs, ins, signal, stoppable)
 
-    def moved(self, batch: Batch) -> None:
-        """The moves of a batch have been made."""
-        if batch.swap_outs:
-            leaving, self._leaving = self._leaving, []
-            for gone in leaving:
-                self._pool.drained(gone.draining)
-                gone.content.where = Where.ARENA
-                if gone.content.gone:
-                    self._release(gone.content)
-            self.blocks_out += len(batch.swap_outs)
-        if batch.swap_ins:
-            arriving, self._arriving = self._arriving, []
-            for come in arriving:
-                come.content.moving = False
-                if come.sequence is not None:
-                    come.sequence.swapped = None
-                if come.sequence is not None or come.content.gone:
-                    self._release(come.content)
-            self.blocks_in += len(batch.swap_ins)
+    def moved(self) -> None:
+        """The moves of the last batch have been made. What has been ordered since goes with the next."""
+        (out, come), self._told = self._told, (0, 0)
+        leaving, self._leaving = self._leaving[:out], self._leaving[out:]
+        for one in leaving:
+            self._pool.drained(one.draining)
+            self.blocks_out += len(one.pairs)
+            one.content.where = Where.ARENA
+            if one.content.gone:
+                self._release(one.content)
+        arriving, self._arriving = self._arriving[:come], self._arriving[come:]
+        for back in arriving:
+            self.blocks_in += len(back.pairs)
+            back.content.moving = False
+            if back.sequence is not None:
+                back.sequence.swapped = None
+            if back.sequence is not None or back.content.gone:
+                self._release(back.content)
 
     # Files.
 

@@ -66,6 +66,15 @@ class Kept(RememberingLife):
         self.shelf.model = self.model
         return Outside(slots, files=self.generator.choice((None, self.shelf, self.shelf)))
 
+    def happen(self, share: float) -> None:
+        """Somebody is put on hold, or goes on, too; also while a step computes."""
+        super().happen(share)
+        if self.added and self.generator.random() < 0.1:
+            self.policy.hold(self.generator.randrange(self.added))
+        for handle in list(self.policy._resting):
+            if self.generator.random() < 0.3:
+                self.policy.release(handle)
+
 
 def kept(seed: int, *, force: bool) -> Kept:
     life = Kept(seed, "continuous")
@@ -74,11 +83,6 @@ def kept(seed: int, *, force: bool) -> Kept:
         if force and turn % 3 == 2:
             for sequence in list(life.policy._slots):
                 life.policy._evict(sequence)
-        if life.added and life.generator.random() < 0.1:
-            life.policy.hold(life.generator.randrange(life.added))
-        for handle in list(life.policy._resting):
-            if life.generator.random() < 0.3:
-                life.policy.release(handle)
         life.step(open_to_all=True)
     for handle in list(life.policy._resting):
         life.policy.release(handle)
