@@ -70,17 +70,6 @@ class EngineConfig:
             raise ConfigRefused(
                 f"freezes is a whole number from 0 and frozen_seconds finite and above 0, not {self.freezes}, {self.frozen_seconds}"
             )
-        if self.swap_blocks is not None and (type(self.swap_blocks) is not int or not 0 <= self.swap_blocks <= LARGEST_BLOCKS):
-            raise ConfigRefused(f"swap_blocks is a whole number from 0 to {LARGEST_BLOCKS}, not {self.swap_blocks}")
-        if type(self.swap_file_bytes) is not int or self.swap_file_bytes < 1:
-            raise ConfigRefused(f"swap_file_bytes is a whole number from 1 on, not {self.swap_file_bytes}")
-        speeds = (self.swap_seconds, self.swap_bandwidth, self.recompute_rate)
-        if any(isinstance(speed, bool) or not isinstance(speed, int | float) or not 0 < speed < math.inf for speed in speeds):
-            raise ConfigRefused(
-                f"swap_seconds, swap_bandwidth and recompute_rate are finite and above 0, not {', '.join(map(str, speeds))}"
-            )
-        if not isinstance(self.swap_folder, str) or not isinstance(self.swap_encrypted, bool):
-            raise ConfigRefused("swap_folder is a path, swap_encrypted true or false")
         if self.precision not in ("fp32", "bf16"):
             raise ConfigRefused(f"precision is fp32 or bf16, not {self.precision!r}")
         if _TILE % self.block_size:
@@ -95,6 +84,20 @@ class EngineConfig:
             raise ConfigRefused(f"isa is auto, avx2 or avx512, not {self.isa!r}")
         if self.kernels not in ("auto", "reference", "native", "numba"):
             raise ConfigRefused(f"kernels is auto, reference, native or numba, not {self.kernels!r}")
+        self._check_swapping()
+
+    def _check_swapping(self) -> None:
+        if self.swap_blocks is not None and (type(self.swap_blocks) is not int or not 0 <= self.swap_blocks <= LARGEST_BLOCKS):
+            raise ConfigRefused(f"swap_blocks is a whole number from 0 to {LARGEST_BLOCKS}, not {self.swap_blocks}")
+        if type(self.swap_file_bytes) is not int or self.swap_file_bytes < 1:
+            raise ConfigRefused(f"swap_file_bytes is a whole number from 1 on, not {self.swap_file_bytes}")
+        speeds = (self.swap_seconds, self.swap_bandwidth, self.recompute_rate)
+        if any(isinstance(speed, bool) or not isinstance(speed, int | float) or not 0 < speed < math.inf for speed in speeds):
+            raise ConfigRefused(
+                f"swap_seconds, swap_bandwidth and recompute_rate are finite and above 0, not {', '.join(map(str, speeds))}"
+            )
+        if not isinstance(self.swap_folder, str) or not isinstance(self.swap_encrypted, bool):
+            raise ConfigRefused("swap_folder is a path, swap_encrypted true or false")
 
     @property
     def arena_blocks(self) -> int:

@@ -16,6 +16,7 @@ from engine.errors import DeploymentMismatch, ModelRefused
 from engine.fingerprint import Deployment, digest
 from engine.freezing import FreezingScheduler
 from engine.limits import Limits
+from engine.scheduler import Scheduler
 from engine.static import StaticScheduler
 from engine.swap.content import Outside
 from engine.swap.tier import FileTier
@@ -62,13 +63,18 @@ def load(folder: Path, *, config: EngineConfig, clock: Callable[[], float] = tim
     invariant, golden = selftest.run(runner, config, limits) if config.self_test else (False, "")
     if config.expected_golden and golden != config.expected_golden:
         raise DeploymentMismatch(f"the golden bits here are {golden[:12]}…, pinned are {config.expected_golden[:12]}…")
-    kind = StaticScheduler if config.mode == "static" else FreezingScheduler
     limits = dataclasses.replace(limits, batch_invariant=invariant)
     files = _files(config, runner.arena, deployment.fingerprint)
-    outside = Outside(config.arena_blocks, runner.arena.block_bytes, files)
-    scheduler = kind(config, BlockPool(config.blocks), limits, clock, outside)
-    runner.arena.tell = scheduler.swapping.costs.copied
+    scheduler = _scheduler(config, limits, clock, runner.arena, files)
     return Engine(scheduler, runner, deployment, tokenizer, batch_invariant=invariant, golden=golden, clock=clock, files=files)
+
+
+def _scheduler(config: EngineConfig, limits: Limits, clock: Callable[[], float], arena: Arena, files: FileTier | None) -> Scheduler:
+    kind = StaticScheduler if config.mode == "static" else FreezingScheduler
+    outside = Outside(config.arena_blocks, arena.block_bytes, files)
+    made = kind(config, BlockPool(config.blocks), limits, clock, outside)
+    arena.tell = made.swapping.costs.copied
+    return made
 
 
 def _files(config: EngineConfig, arena: Arena, fingerprint: str) -> FileTier | None:

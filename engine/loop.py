@@ -212,7 +212,6 @@ class EngineLoop:
         if self._thread.ident is None:  # nobody started the loop, or it could not be started
             self._over.set()
             self._deliveries.put(None)
-            self.engine.close()
         for handle, one in unserved.items():
             self._call(one.on_outcome, self._ended(handle, one.queued_at, EngineStopped()))
         threads = [thread for thread in (self._thread, self._courier, self._guard) if thread is not threading.current_thread()]
