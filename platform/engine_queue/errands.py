@@ -12,6 +12,7 @@ from typing import Any, Protocol
 import structlog
 from django.db import transaction
 
+from accounts.models import Organisation
 from accounts.roles import Verb
 from accounts.services import require
 from audit import services as audit
@@ -48,16 +49,15 @@ class Serves(Protocol):
 def ask(*, worker: str, verb: str, deployment: str, actor: Actor, drain_seconds: float = 0.0) -> Errand:
     """Ask a worker to load or unload a deployment.
 
-    Raises `NotPermitted` for who may not stop the engine either, and `ErrandRefused` when there is no such worker at work, no
-    such deployment, or another errand that has not ended.
+    Raises `NotPermitted` for who may not drain in every laboratory it concerns, and `ErrandRefused` when there is no such worker
+    at work, no such deployment, or another errand that has not ended.
     """
     if not 0 <= drain_seconds <= LONGEST_DRAIN:  # neither is NaN
         raise ErrandRefused(f"a drain takes 0 to {LONGEST_DRAIN:,} seconds, not {drain_seconds}")
     row = Deployment.objects.filter(pk=deployment).first()
     if row is None:
         raise ErrandRefused(f"there is no deployment {deployment}")
-    concerned = [laboratory for laboratory in loading.laboratories(deployment) if laboratory != loading.INSTALLATION]
-    require(actor, Verb.DRAIN, *(concerned or actor.organisations(Verb.DRAIN)))
+    _require(actor, worker, deployment)
     if not Worker.objects.filter(name=worker, kind="engine", lease_until__gt=DatabaseNow()).exists():
         raise ErrandRefused(f"no engine worker {worker} is at work")
     with transaction.atomic():
@@ -67,6 +67,19 @@ def ask(*, worker: str, verb: str, deployment: str, actor: Actor, drain_seconds:
         return Errand.objects.create(
             worker=worker, verb=verb, deployment=row, drain_seconds=drain_seconds, asked_by=actor.name[:120], asked_at=clock.now()
         )
+
+
+def _require(actor: Actor, worker: str, deployment: str) -> None:
+    """Drain, in every laboratory that offers tests on the deployment; where none does, in all that the worker works for.
+
+    A worker that nobody works with yet is for whoever may drain in a laboratory of this installation.
+    """
+    served = Worker.objects.filter(name=worker).values_list("deployments", flat=True).first() or []
+    concerned = loading.concerned([deployment]) or loading.concerned(served)
+    for laboratory in concerned:
+        require(actor, Verb.DRAIN, laboratory)
+    if not concerned:
+        require(actor, Verb.DRAIN, *Organisation.objects.filter(is_laboratory=True).values_list("pk", flat=True))
 
 
 def wait(errand: Errand, *, seconds: float, sleep: Callable[[float], None] = time.sleep) -> Errand:

@@ -1,5 +1,6 @@
 """From a deployment's row to an engine in this process whose bits are those the deployment is pinned to."""
 
+from collections.abc import Collection
 from uuid import UUID
 
 from django.db import transaction
@@ -57,8 +58,13 @@ def agree(deployment: str, bits: Bits, *, worker: str) -> str:
 
 def laboratories(deployment: str) -> list[UUID]:
     """Whose events concern a deployment: the laboratories that offer tests on it, else the installation."""
-    offered = TestVersion.objects.filter(deployment_id=deployment).order_by().values_list("definition__laboratory_id", flat=True)
-    return list(offered.distinct()) or [INSTALLATION]
+    return concerned([deployment]) or [INSTALLATION]
+
+
+def concerned(deployments: Collection[str]) -> list[UUID]:
+    """The laboratories that offer tests, or once did, on any of these deployments."""
+    offered = TestVersion.objects.filter(deployment_id__in=deployments).order_by()
+    return list(offered.values_list("definition__laboratory_id", flat=True).distinct())
 
 
 def _differs(deployment: str, what: str, pinned: str, here: str) -> str:

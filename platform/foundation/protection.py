@@ -55,3 +55,11 @@ def kept(table: str, *, when: str = "true") -> tuple[str, str]:
         REVOKE TRUNCATE ON {table} FROM helicase_app;
     """
     return forward, f"DROP TRIGGER {name} ON {table}; DROP FUNCTION {name}();"
+
+
+def changeable(table: str, columns: str = "") -> tuple[str, str]:
+    """SQL that leaves the application no UPDATE of a table but of `columns` (space separated), and no DELETE; and its undoing."""
+    named = ", ".join(columns.split())
+    granted = f"GRANT UPDATE ({named}) ON {table} TO helicase_app;" if named else ""
+    forward = f"REVOKE UPDATE, DELETE, TRUNCATE ON {table} FROM helicase_app; {granted}"
+    return forward, f"GRANT UPDATE, DELETE ON {table} TO helicase_app;"

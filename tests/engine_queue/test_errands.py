@@ -6,7 +6,9 @@ import pytest
 import redis
 from django.db import OperationalError
 
+from accounts.models import Membership
 from accounts.roles import Role
+from accounts.services import actor_for
 from audit.models import Event
 from engine_queue import errands, lease, tickets
 from engine_queue.errors import ErrandRefused, WorkerRefused
@@ -15,12 +17,13 @@ from engine_queue.models import Errand, Job, Run, Worker
 from engine_queue.work import Ticket
 from foundation import clock
 from foundation.errors import NotPermitted
-from registry.models import Deployment, TestVersion
+from registry.models import Deployment, ModelVersion, TestVersion
+from registry.services import register_deployment
 from tests.engine_queue import test_crew
 from tests.engine_queue.rows import make_run, take
 from tests.engine_queue.test_crew import settle
 from tests.engine_queue.workers import DEPLOYMENT
-from tests.factories import make_actor, make_laboratory, make_test_version
+from tests.factories import make_actor, make_laboratory, make_organisation, make_test_version, make_user
 
 OTHER = "ecoli-orf-2k-second"
 worker = test_crew.worker  # a crew whose engine the test holds
@@ -175,6 +178,39 @@ def test_only_who_may_drain_may_ask_and_only_a_worker_at_work_one_errand_at_a_ti
     errands.ask(**ask, actor=operator)
     with pytest.raises(ErrandRefused, match="on another errand"):
         errands.ask(**ask, actor=operator)
+
+
+def test_who_asks_may_drain_in_every_laboratory_that_works_with_the_deployment(crew_worker: Any) -> None:
+    ours, theirs = other().definition.laboratory, other().definition.laboratory
+    ask = {"worker": "engine-1", "verb": "unload", "deployment": OTHER}
+    for laboratory in (ours, theirs):
+        with pytest.raises(NotPermitted):
+            errands.ask(**ask, actor=_operator(laboratory))
+    both = make_user(role=Role.OPERATOR, organisation=ours)
+    Membership.objects.create(user=both, organisation=theirs, role=Role.OPERATOR, granted_at=clock.now())
+    assert errands.ask(**ask, actor=actor_for(both)).state == "asked"
+
+
+def test_a_stranger_loads_nothing_on_a_worker_of_a_laboratory(crew_worker: Any) -> None:
+    """A deployment that nobody offers concerns those whose work the worker does."""
+    ours = make_test_version(deployment=DEPLOYMENT).definition.laboratory
+    model, stranger = ModelVersion.objects.get(), make_laboratory()
+    register_deployment(name="unoffered", model_version=model, precision="fp32", pin={"threads": 1})
+    ask = {"worker": "engine-1", "verb": "load", "deployment": "unoffered"}
+    with pytest.raises(NotPermitted):
+        errands.ask(**ask, actor=_operator(stranger))
+    assert errands.ask(**ask, actor=_operator(ours)).state == "asked"
+
+
+@pytest.mark.django_db
+def test_a_worker_without_work_is_for_operators_of_a_laboratory_and_not_of_a_hospital() -> None:
+    model = make_test_version().deployment.model_version
+    register_deployment(name="unoffered", model_version=model, precision="fp32", pin={"threads": 1})
+    lease.take_name("engine-1", kind="engine")
+    ask = {"worker": "engine-1", "verb": "load", "deployment": "unoffered"}
+    with pytest.raises(NotPermitted):
+        errands.ask(**ask, actor=_operator(make_organisation()))
+    assert errands.ask(**ask, actor=_operator(make_laboratory())).state == "asked"
 
 
 def test_a_claim_that_does_not_land_leaves_the_deployment_served(crew_worker: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -45,7 +45,7 @@ def test_an_unknown_deployment_is_one_line(workers: Crowd) -> None:
 
 def test_a_missing_model_folder_is_one_line(workers: Crowd) -> None:
     make_test_version()
-    ModelVersion.objects.update(folder="nowhere")
+    ModelVersion.objects.using("owner").update(folder="nowhere")
     assert "needs the model folder" in refused(workers, *engine_worker("--deployment", DEPLOYMENT))
     assert not Worker.objects.exists()
 
@@ -71,15 +71,17 @@ def test_a_machine_that_gives_other_bits_refuses_the_deployment(workers: Crowd) 
 
 
 def test_a_machine_of_the_same_settings_that_computes_other_bits_refuses_the_deployment(workers: Crowd) -> None:
-    make_test_version()
+    test = make_test_version()
     first = workers.start(*engine_worker("--deployment", DEPLOYMENT))
     workers.until(lambda: Worker.objects.filter(deployments=[DEPLOYMENT]).exists(), 60, "the first load")
     first.kill()
     first.wait(10)
-    golden = Deployment.objects.get().golden
-    Deployment.objects.update(golden="0" * 64)
-    line = refused(workers, *engine_worker("--deployment", DEPLOYMENT))
-    assert f"is pinned to golden bits 000000000000… and this machine gives {golden[:12]}…" in line
+    pinned = test.deployment
+    pinned.refresh_from_db()
+    columns = {"model_version": pinned.model_version, "precision": pinned.precision, "pin": pinned.pin, "created_at": clock.now()}
+    Deployment.objects.create(name="other", fingerprint=pinned.fingerprint, golden="0" * 64, **columns)
+    line = refused(workers, *engine_worker("--deployment", "other"))
+    assert f"is pinned to golden bits 000000000000… and this machine gives {pinned.golden[:12]}…" in line
 
 
 def test_the_first_worker_pins_fingerprint_and_golden_bits_and_says_who_did(workers: Crowd) -> None:

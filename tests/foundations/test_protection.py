@@ -3,7 +3,7 @@
 from uuid import uuid4
 
 import pytest
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, ProgrammingError, connection, transaction
 
 from engine_queue.models import Item, ItemSet, Job, Result, Run
 from tests import factories
@@ -45,6 +45,8 @@ def _refused(sql: str, message: str = "") -> bool:
             cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
     except IntegrityError as error:
         return message in str(error)
+    except ProgrammingError as error:
+        return "permission denied" in str(error)
     return False
 
 
