@@ -13,7 +13,8 @@ from engine_queue.outcomes import Fact
 from engine_queue.work import ALONE_AFTER, Claimed, Work, WorkItem
 from foundation import clock
 from foundation.actor import process
-from registry import files
+from registry import files, proofs
+from registry.proofs import UNSEEN
 
 FORMATS = [1]  # of jobs this code understands; others stay queued
 
@@ -86,6 +87,7 @@ def load(claimed: Claimed) -> Work:
         protocol=run.protocol,
         reference_path=str(files.fasta(reference)) if reference else "",
         reference_digest=run.reference_digest,
+        reference_look=proofs.look(files.fasta(reference), run.reference_digest) if reference else UNSEEN,
         contig_digests=files.contig_digests(reference) if reference else {},
         items=[WorkItem(*row) for row in rows.values_list("id", "ordinal", "contig", "position", "ref", "alt", "sequence")],
     )

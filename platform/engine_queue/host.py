@@ -194,7 +194,7 @@ class Host:
 
     def _variants(self, work: Work, loaded: engine.Engine) -> Callable[[WorkItem], Plan]:
         protocol = engine.Protocol(**cast(dict[str, Any], work.protocol))
-        reference = sequences.opened(work.reference_path, work.reference_digest, work.contig_digests)
+        reference = sequences.opened(work.reference_path, work.reference_digest, work.contig_digests, work.reference_look)
 
         def plan(item: WorkItem) -> Plan:
             length = reference.lengths.get(item.contig, 0)

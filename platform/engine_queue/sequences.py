@@ -1,7 +1,8 @@
-"""Reference sequence for windows: read through an index, proven once per process to be what the run was pinned to.
+"""Reference sequence for windows: read through an index, proven once for each state of its file to be what the run was pinned to.
 
-Where the registry knows a digest for every contig, a contig is proven when it is first read: the first variant on one chromosome
-does not wait for a whole genome to be digested. Those digests stand in a row that the database keeps as it is.
+Where somebody has proven the whole of it (`registry.proofs`: as a rule whoever checked the upload), nothing is digested.
+Else, where the registry knows a digest for every contig, a contig is proven when it is first read: the first variant on one chromosome
+need not wait for a whole genome. Those digests stand in a row that the database keeps as it is.
 """
 
 import hashlib
@@ -12,6 +13,7 @@ import pysam
 
 from engine_queue.errors import ReferenceUnusable
 from foundation.reasons import Reason
+from registry.proofs import UNSEEN, Look
 
 BLOCK = 64 << 10
 
@@ -28,8 +30,10 @@ class Sequences:
         self._unproven: dict[str, str] = {}  # contig → SHA-256 of its bases
         self._proven = False
 
-    def require(self, digest: str, contigs: Mapping[str, str]) -> None:
+    def require(self, digest: str, contigs: Mapping[str, str], *, proven: bool = False) -> None:
         """Raise `ReferenceUnusable` unless these are the sequences with this digest; of a contig with its own, when it is read."""
+        if proven:
+            self._unproven, self._proven = {}, True
         if self._proven:
             return
         if contigs:
@@ -65,17 +69,17 @@ class Sequences:
             sha.update(self._file.fetch(contig, start, min(start + BLOCK, length)).upper().encode())
 
 
-def opened(path: str, digest: str, contigs: Mapping[str, str]) -> Sequences:
+def opened(path: str, digest: str, contigs: Mapping[str, str], look: Look = UNSEEN) -> Sequences:
     """The sequences at `path`. Raises `ReferenceUnusable` where they cannot be read or are not those with this digest."""
-    sequences = _opened(path, digest)
-    sequences.require(digest, contigs)
+    sequences = _opened(path, digest, look.seen)
+    sequences.require(digest, contigs, proven=look.proven)
     return sequences
 
 
 @lru_cache(maxsize=8)
-def _opened(path: str, digest: str) -> Sequences:
-    """One for each file and digest: what was proven stays proven, for this process."""
-    del digest  # part of the key: a file that was proven to be one reference is not taken for another
+def _opened(path: str, digest: str, seen: str) -> Sequences:
+    """One for each state of a file and digest: what was proven stays proven, for this process, until the file is touched."""
+    del digest, seen  # part of the key: a file that was proven to be one reference is not taken for another, or for a later self
     return Sequences(path)
 
 

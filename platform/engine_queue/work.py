@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 from uuid import UUID
 
+from registry.proofs import UNSEEN, Look
+
 
 @dataclass(frozen=True)
 class Ticket:
@@ -66,6 +68,7 @@ class Work:
     reference_digest: str
     items: Sequence[WorkItem]
     contig_digests: Mapping[str, str] = field(default_factory=dict)  # SHA-256 of each contig, where the registry knows them
+    reference_look: Look = UNSEEN  # the file as it lies there now, and whether somebody has proven it
 
 
 @dataclass(frozen=True)

@@ -161,6 +161,8 @@ class Reason(StrEnum):
     INTAKE_CHECK_FAILED = "intake.check-failed", "The file could not be checked in three attempts. Tell the laboratory."
     REFERENCE_CHANGED = "reference.changed", "The reference file no longer holds the sequences it was registered with."
 
+    ANNOTATION_CHANGED = "annotation.changed", "The annotation's file no longer holds what was registered; register it again."
+
     # Work on the engine. `item.*` stand on a result row: what was said about an item, or why it has no score.
     JOB_WORKER_DIED = (
         "job.worker-died",

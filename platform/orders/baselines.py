@@ -6,10 +6,10 @@ checked, for all accepted changes of a batch together.
 
 from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from orders.intake import FastaReference, Verdict
-from registry import files, markov
+from registry import annotation_files, files, markov
 from registry.annotations.consequences import NO_ANNOTATION, TOOL, Change, Consequences
 from registry.models import MarkovTable, TestVersion
 
@@ -31,6 +31,8 @@ class Baselines:
         self._test, self._reference = test, reference
         self._chain = markov.tables(test.reference_id)
         annotation = test.annotation
+        if annotation:
+            annotation_files.require(annotation)
         self._consequences = (
             Consequences(files.transcripts(annotation), files.fasta(test.reference), annotation.codes) if annotation else None
         )
@@ -41,7 +43,7 @@ class Baselines:
         said = self._consequences.of(changes) if self._consequences else [NO_ANNOTATION] * len(changes)
         return [Baseline(self._delta(change), words) for change, words in zip(changes, said, strict=True)]
 
-    def facts(self) -> dict[str, str]:
+    def facts(self) -> dict[str, Any]:
         """What they were worked out with, for the report; blank where there is none."""
         annotation = self._test.annotation
         row = MarkovTable.objects.filter(reference_id=self._test.reference_id).first() if self._chain else None
@@ -51,6 +53,7 @@ class Baselines:
             "annotation": annotation.name if annotation else "",
             "annotation_digest": annotation.digest if annotation else "",
             "consequence_tool": TOOL if annotation else "",
+            "consequence_unknown": dict(self._consequences.unknown) if self._consequences else {},
         }
 
     def _delta(self, change: Change) -> float | None:

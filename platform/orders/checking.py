@@ -22,7 +22,8 @@ from orders import staging, uploads
 from orders.baselines import Baselines
 from orders.machines import INTAKE
 from orders.models import Intake
-from orders.references import ReferenceChanged, view
+from orders.references import view
+from registry.errors import FileChanged
 from storage.services import path_of
 
 log = structlog.get_logger(__name__)
@@ -52,7 +53,10 @@ def check_intake(pk: UUID) -> None:
         log.warning("intake.superseded", intake=str(pk))
     except SoftTimeLimitExceeded:
         _give_up(intake, Reason.INTAKE_TOO_SLOW)
-    except (DataError, OSError, checker.IntakeError, ReferenceChanged) as error:  # another try would meet the same
+    except FileChanged as error:
+        log.error("intake.cannot_be_checked", intake=str(pk), error=error.code)
+        _give_up(intake, Reason(error.code))
+    except (DataError, OSError, checker.IntakeError) as error:  # another try would meet the same
         log.error("intake.cannot_be_checked", intake=str(pk), error=type(error).__name__)
         _give_up(intake, Reason.INTAKE_CHECK_FAILED)
 

@@ -9,7 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
-from registry import inspecting, model_folders, pins, services
+from registry import annotation_admission, inspecting, leftovers, model_folders, pins, reference_admission, services
 from registry.errors import RegistrationRefused
 from registry.model_folders import ModelFolder
 from registry.models import Inspection, ModelVersion
@@ -45,6 +45,13 @@ def admit(path: Path, *, name: str, version: str, pin: Mapping[str, Any]) -> Adm
         if row.digest != folder.digest:
             raise RegistrationRefused("the folder changed while it was inspected; register it again", code="model.changed")
         return Admitted(row, services.inspected(row, found), tuple(_notes(row, folder, place, found)))
+
+
+def sweep() -> int:
+    """Take away what registrations of models, references and annotations left when they were killed; how many copies."""
+    data = Path(settings.DATA_DIR)
+    folders = (Path(settings.MODELS_DIR), data / reference_admission.FOLDER, data / annotation_admission.FOLDER)
+    return sum(leftovers.sweep(folder) for folder in folders if folder.is_dir())
 
 
 def _notes(row: ModelVersion, folder: ModelFolder, place: str, found: Mapping[str, Any]) -> list[str]:

@@ -13,7 +13,7 @@ import pysam
 from django.conf import settings
 
 from foundation import clock
-from registry import files
+from registry import files, leftovers
 from registry.annotations import canonical, genbank, gff
 from registry.annotations.transcripts import STANDARD, STOPS, Read, Transcript
 from registry.errors import RegistrationRefused
@@ -50,28 +50,30 @@ def admit(source: Path, *, name: str, reference: Reference, codes: Codes = Codes
     by_contig = _codes(found, codes)
     _prove(found, reference, by_contig)
     if (known := Annotation.objects.filter(name=name).first()) is not None:
-        return _same(known, digest, reference, by_contig), False
+        _same(known, digest, reference, by_contig)  # and then written again all the same: its file may be damaged
     folder = Path(settings.DATA_DIR) / FOLDER
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / f"{hashlib.sha256(f'{digest} {reference.digest}'.encode()).hexdigest()[:32]}.gff3.gz"
-    canonical.write(found, path, order={contig["name"]: n for n, contig in enumerate(reference.contigs)})
+    with leftovers.registering(folder):
+        path, form = canonical.write(found, folder, order={contig["name"]: n for n, contig in enumerate(reference.contigs)})
     facts = {
         "genes": len({(t.contig, t.gene_id) for t in found}), "transcripts": len(found),
         "coding": sum(bool(t.coding) for t in found), "skipped": dict(read.skipped), "file": source.name,
     }  # fmt: skip
+    place = {"path": f"{files.DATA}{FOLDER}/{path.name}", "form_sha256": form}
     columns = {
-        "reference": reference, "digest": digest, "path": f"{files.DATA}{FOLDER}/{path.name}", "codes": by_contig, "facts": facts,
-        "created_at": clock.now(),
+        "reference": reference, "digest": digest, "codes": by_contig, "facts": facts, "created_at": clock.now(), **place,
     }  # fmt: skip
     made, new = Annotation.objects.get_or_create(name=name, defaults=columns)  # somebody else may have been quicker
-    return _same(made, digest, reference, by_contig), new
+    _same(made, digest, reference, by_contig)
+    if not made.form_sha256:  # a row of before forms had a digest
+        Annotation.objects.filter(pk=made.pk, form_sha256="").update(**place)
+        made.refresh_from_db()
+    return made, new
 
 
-def _same(known: Annotation, digest: str, reference: Reference, codes: Mapping[str, int]) -> Annotation:
+def _same(known: Annotation, digest: str, reference: Reference, codes: Mapping[str, int]) -> None:
     if (known.digest, known.reference_id, known.codes) != (digest, reference.pk, codes):
         said = f"annotation {known.name} is registered with another file, reference or genetic code; choose another --name"
         raise RegistrationRefused(said, code="annotation.differs")
-    return known
 
 
 def _read(source: Path) -> tuple[Read, str]:

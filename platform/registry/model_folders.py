@@ -3,12 +3,12 @@
 import errno
 import hashlib
 import shutil
-import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 
+from registry import leftovers
 from registry.errors import RegistrationRefused
 
 WEIGHTS = ("*.safetensors", "*.safetensors.index.json")
@@ -102,13 +102,14 @@ def place(folder: ModelFolder, *, below: Path, called: str) -> str:
                 f"{target} exists and holds other bytes; choose another --name or --model-version", code="model.copy"
             )
         return called
-    _copy(folder, target)
+    with leftovers.registering(root):
+        _copy(folder, target)
     return called
 
 
 def _copy(folder: ModelFolder, target: Path) -> None:
     """Under a name of its own first: a copy that was interrupted is never taken for a model."""
-    unfinished = target.with_name(f".{target.name}.{uuid.uuid4().hex[:8]}")
+    unfinished = leftovers.unfinished(target.parent, f"-{target.name}")
     try:
         room = shutil.disk_usage(target.parent).free
         if room < folder.size:
@@ -118,12 +119,20 @@ def _copy(folder: ModelFolder, target: Path) -> None:
             shutil.copyfile(found, unfinished / found.name)  # follows links: caches of downloads are made of them
         if read(unfinished).digest != folder.digest:
             raise OSError(errno.EIO, "the copy differs from the folder, which must not change meanwhile")
-        unfinished.rename(target)
+        _settle(unfinished, target, folder.digest)
     except OSError as error:
         said = f"the folder cannot be copied to {target.parent} ({error.strerror or error}); put it there yourself"
         raise RegistrationRefused(said, code="model.copy") from error
     finally:
         shutil.rmtree(unfinished, ignore_errors=True)
+
+
+def _settle(unfinished: Path, target: Path, digest: str) -> None:
+    try:
+        unfinished.rename(target)
+    except OSError:
+        if not target.is_dir() or read(target).digest != digest:  # else somebody who registers the same was quicker
+            raise
 
 
 def _counting(path: Path) -> list[Path]:

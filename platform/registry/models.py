@@ -119,12 +119,26 @@ class Annotation(models.Model):
     reference = models.ForeignKey(Reference, on_delete=models.PROTECT, related_name="annotations")
     digest = models.CharField(max_length=64)  # SHA-256 of the file that was registered, uncompressed
     path = models.CharField(max_length=200)  # of our form of it, as for a reference
+    form_sha256 = models.CharField(max_length=64, blank=True)  # of the text of that form; blank: an old row, filled once
     codes = models.JSONField()  # contig → NCBI translation table
     facts = models.JSONField()  # genes, transcripts, coding ones, what was skipped and why, the file's name
     created_at = models.DateTimeField()
 
     def __str__(self) -> str:
         return self.name
+
+
+class FileProof(models.Model):
+    """That a file, in one state of it, holds what has a digest (`proofs`). Insert-only."""
+
+    id = models.BigAutoField(primary_key=True)
+    path = models.TextField()
+    seen = models.CharField(max_length=64)  # of inode, size and times of the file and of its indexes
+    digest = models.CharField(max_length=64)  # as the reference or the annotation is known by
+    proven_at = models.DateTimeField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["path", "seen", "digest"], name="one_proof_per_state")]
 
 
 class TestDefinition(models.Model):

@@ -6,10 +6,10 @@ from pathlib import Path
 from django.conf import settings
 from django.db import transaction
 
-from registry import markov, reference_files, services
+from registry import leftovers, markov, reference_files, services
 from registry.errors import RegistrationRefused
 from registry.models import Reference
-from registry.reference_files import Progress
+from registry.reference_files import Copied, Progress
 
 FOLDER = "references"  # below DATA_DIR
 Names = Callable[[str, int], Sequence[str]]  # a contig's name and length → other names it may go by
@@ -31,23 +31,33 @@ def admit(
     if not name.strip() or len(name) > 80:
         raise RegistrationRefused("a reference needs a name of at most 80 characters")
     folder = Path(settings.DATA_DIR) / FOLDER
-    copied = reference_files.copy(source, folder, order=order, progress=progress)
-    try:
-        known = Reference.objects.filter(digest=copied.digest).first()
-        if known is not None and known.name != name:
-            raise RegistrationRefused(f"these sequences are registered as {known.name}: one reference has one name")
-        contigs = [{**contig, "aliases": sorted(names(contig["name"], contig["length"]))} for contig in copied.contigs]
-        with transaction.atomic():
-            made = known or services.register_reference(
-                name=name,
-                description=description,
-                path=reference_files.settled(copied, folder),
-                digest=copied.digest,
-                contigs=contigs,
-                counting=copied.counting,
-            )
-            if known is None:
-                reference_files.settle(copied, folder)
-            return made, known is None
-    finally:
-        reference_files.remove(copied.path)
+    with leftovers.registering(folder):
+        copied = reference_files.copy(source, folder, order=order, progress=progress)
+        try:
+            return _kept(copied, folder, name=name, description=description, names=names)
+        finally:
+            reference_files.remove(copied.path)
+
+
+def _kept(copied: Copied, folder: Path, *, name: str, description: str, names: Names) -> tuple[Reference, bool]:
+    known = Reference.objects.filter(digest=copied.digest).first()
+    if known is not None:
+        return _named(known, name), False
+    contigs = [{**contig, "aliases": sorted(names(contig["name"], contig["length"]))} for contig in copied.contigs]
+    with transaction.atomic():
+        made = services.register_reference(
+            name=name,
+            description=description,
+            path=reference_files.settled(copied, folder),
+            digest=copied.digest,
+            contigs=contigs,
+            counting=copied.counting,
+        )
+        reference_files.settle(copied, folder)  # somebody else may have been quicker: then with the same bytes
+        return _named(made, name), True
+
+
+def _named(reference: Reference, name: str) -> Reference:
+    if reference.name != name:
+        raise RegistrationRefused(f"these sequences are registered as {reference.name}: one reference has one name")
+    return reference

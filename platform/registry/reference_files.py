@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import uuid
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +9,7 @@ from typing import Any
 
 import pysam
 
-from registry import fasta, files
+from registry import fasta, files, leftovers
 from registry.errors import RegistrationRefused
 from registry.markov import Counting
 
@@ -60,10 +59,10 @@ class Copied:
 def copy(source: Path, folder: Path, *, order: int, progress: Progress = lambda name, length: None) -> Copied:
     """Check a FASTA file and write it as bgzip into `folder`, in constant memory, with its index.
 
-    Raises `RegistrationRefused` for a file that is no reference; then nothing is left behind.
+    To be called while the folder is held by `leftovers.registering`. Raises `RegistrationRefused` for a file that is no reference;
+    then nothing is left behind.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    target = folder / f".{uuid.uuid4().hex[:12]}.fa.gz"
+    target = leftovers.unfinished(folder, ".fa.gz")
     try:
         with pysam.BGZFile(str(target), "wb", None) as out:
             copied = _written(source, _Lines(out), Counting(order), progress)

@@ -6,7 +6,7 @@ no NaN or infinity. Times are UTC. What is signed is SHA-256 of these bytes.
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -167,6 +167,7 @@ class Methods:
     annotation: str = ""
     annotation_digest: str = ""
     consequence_tool: str = ""
+    consequence_unknown: dict[str, int] = field(default_factory=dict)  # why a change has none, and how many have not
 
 
 @dataclass(frozen=True)

@@ -171,6 +171,7 @@ def _baselines(said: Content) -> tuple[Fact, ...]:
     if said.input.kind != "vcf":
         return ()
     consequence = f"{how.consequence_tool}, annotation {how.annotation}" if how.annotation else NO_ANNOTATION
+    consequence += "".join(f"; {wording.grouped(n)} {why}" for why, n in sorted(how.consequence_unknown.items()))
     digests = (("Baseline SHA-256", how.markov_sha256), ("Annotation digest", how.annotation_digest))
     return (
         Fact("Δ Markov", f"baseline: {how.markov}" if how.markov else "no baseline was fitted on this reference"),

@@ -1,16 +1,31 @@
 """`register_annotation`, and the consequence it names for each kind of change."""
 
+import gzip
+import hashlib
 import os
+from collections import Counter
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import pysam
 import pytest
 from django.core.management import CommandError, call_command
 from django.db import ProgrammingError, transaction
 
-from registry import files
-from registry.annotations.consequences import INTERGENIC, TOOL, UNKNOWN, Change, Consequences
+from registry import annotation_files, files
+from registry.annotations.consequences import (
+    GIVEN_UP,
+    INTERGENIC,
+    REFUSED,
+    TOOL,
+    UNKNOWN,
+    UNWRITTEN,
+    Change,
+    Consequences,
+    Patience,
+)
+from registry.errors import FileChanged
 from registry.models import Annotation, Reference
 from tests.registry import genes
 from tests.registry.genes import BASES, F1, F2, R2, S1, S2, S3, S4
@@ -95,6 +110,55 @@ def test_the_company_changes_nothing_and_the_order_is_kept(annotation: Annotatio
 def test_a_change_that_the_tool_refuses_leaves_the_others_alone(annotation: Annotation) -> None:
     wrong = (F1 + 3, next(b for b in "ACGT" if b != at(F1 + 3)), at(F1 + 3))
     assert said(annotation, (F1 + 5, "T", "C"), wrong, (10, "T", "G"))[::2] == ["synonymous fwd 2A (T1)", INTERGENIC]
+
+
+def wrong_ref() -> Change:
+    """A change whose REF is not what the reference holds, which the tool refuses."""
+    return Change("1", F1 + 3, next(b for b in "ACGT" if b != at(F1 + 3)), at(F1 + 3))
+
+
+def test_the_search_for_refused_records_has_an_end_and_each_says_why(annotation: Annotation) -> None:
+    good = Change("1", F1 + 5, "T", "C")
+    worked_out = Consequences(files.transcripts(annotation), files.fasta(annotation.reference), annotation.codes)
+    worked_out.patience = Patience(runs=3)
+    found = worked_out.of([wrong_ref()] * 8)
+    assert worked_out.patience.runs == -1  # one for all, and three halves; none deeper
+    assert set(found) == {REFUSED, GIVEN_UP}
+    assert worked_out.of([good]) == ["synonymous fwd 2A (T1)"]  # what the tool takes at once costs no patience
+    assert worked_out.of([wrong_ref(), good]) == [GIVEN_UP, GIVEN_UP]
+    assert worked_out.of([Change("1", F1 + 3, at(F1 + 3), "<DEL>")]) == [UNWRITTEN]
+    assert worked_out.unknown == Counter([*found, GIVEN_UP, GIVEN_UP, UNWRITTEN])
+
+
+def test_a_search_that_takes_too_long_is_given_up(annotation: Annotation) -> None:
+    worked_out = Consequences(files.transcripts(annotation), files.fasta(annotation.reference), annotation.codes)
+    worked_out.patience = Patience(seconds=1e-9)
+    assert set(worked_out.of([wrong_ref()] * 4)) == {GIVEN_UP}
+    assert worked_out.patience.runs == 999
+
+
+def test_the_form_of_an_annotation_has_a_digest_and_another_text_in_its_place_is_found(annotation: Annotation) -> None:
+    path = files.transcripts(annotation)
+    text = gzip.decompress(path.read_bytes())
+    assert annotation.form_sha256 == hashlib.sha256(text.partition(b"\n")[2]).hexdigest()
+    annotation_files.require(annotation)
+    plain = path.with_name("edited.gff3")
+    plain.write_bytes(text.replace(b"\tCDS\t51\t", b"\tCDS\t54\t"))
+    pysam.tabix_index(str(plain), preset="gff", force=True)
+    for suffix in ("", ".tbi"):
+        Path(f"{plain}.gz{suffix}").replace(f"{path}{suffix}")
+    for _ in range(2):
+        with pytest.raises(FileChanged, match="register it again"):
+            annotation_files.require(annotation)
+    register(genes.ensembl())
+    annotation_files.require(annotation)
+
+
+@pytest.mark.parametrize("left", [b"", b"no bgzip"], ids=["empty", "other"])
+def test_a_form_that_cannot_be_read_is_told_in_the_same_words(annotation: Annotation, left: bytes) -> None:
+    files.transcripts(annotation).write_bytes(left)
+    with pytest.raises(FileChanged, match="register it again"):
+        annotation_files.require(annotation)
 
 
 def test_the_genetic_code_of_a_contig_decides(annotation: Annotation) -> None:

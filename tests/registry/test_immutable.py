@@ -7,7 +7,7 @@ from django.db import Error, IntegrityError, connection, transaction
 
 from foundation import clock
 from registry import calibration
-from registry.models import Annotation, Deployment, ModelVersion, TestVersion
+from registry.models import Annotation, Deployment, FileProof, ModelVersion, TestVersion
 from registry.services import inspected
 from tests.factories import make_test_version
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.django_db
 
 TABLES = (
     "registry_modelversion", "registry_inspection", "registry_deployment", "registry_calibrationtable", "registry_reference",
-    "registry_markovtable", "registry_annotation", "registry_testdefinition", "registry_testversion",
+    "registry_markovtable", "registry_annotation", "registry_fileproof", "registry_testdefinition", "registry_testversion",
 )  # fmt: skip
 OTHER = {
     "character varying": "'other'", "text": "'other'", "uuid": "gen_random_uuid()", "jsonb": "'[\"other\"]'",
@@ -35,9 +35,11 @@ def rows() -> TestVersion:
         text="delta,probability\n0,0\n1,1\n",
     )  # fmt: skip
     Deployment.objects.update(fingerprint="f" * 63, golden="g" * 63)
+    FileProof.objects.create(path="p", seen="s", digest="d", proven_at=clock.now())
     Annotation.objects.create(
-        name="genes", reference=test.reference, digest="d", path="data:none", codes={}, facts={}, created_at=clock.now()
-    )
+        name="genes", reference=test.reference, digest="d", path="data:none", form_sha256="d", codes={}, facts={},
+        created_at=clock.now(),
+    )  # fmt: skip
     return test
 
 

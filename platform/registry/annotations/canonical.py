@@ -1,40 +1,57 @@
 """One form for every annotation: GFF3 as bcftools csq reads it, sorted, with the gene on every line, bgzip with an index."""
 
+import hashlib
 import re
-import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pysam
 
+from registry import leftovers
 from registry.annotations.transcripts import Span, Transcript
 
 SOURCE = "helicase"
 _PLAIN = re.compile(r"[^A-Za-z0-9_.:*()'+-]")
 
 
-def write(transcripts: Sequence[Transcript], path: Path, *, order: Mapping[str, int]) -> None:
-    """Write transcripts of resolved contigs as `path`, and its index beside it; `order` sorts the contigs.
+def write(transcripts: Sequence[Transcript], folder: Path, *, order: Mapping[str, int]) -> tuple[Path, str]:
+    """Write transcripts of resolved contigs, with an index; `order` sorts the contigs. The file, named after its digest, and that.
 
     Under a name of its own first: what is there already may be read meanwhile, and a file that was cut off is never taken for one.
+    To be called while the folder is held by `leftovers.registering`.
     """
-    unfinished = path.with_name(f".{uuid.uuid4().hex[:12]}.gff3.gz")
+    unfinished = leftovers.unfinished(folder, ".gff3.gz")
     try:
-        _written(transcripts, unfinished, order)
+        digest = _written(transcripts, unfinished, order)
+        path = folder / f"{digest[:32]}.gff3.gz"
         for suffix in (".tbi", ""):  # the file itself last: what has a name is whole
             Path(f"{unfinished}{suffix}").replace(f"{path}{suffix}")
+        return path, digest
     finally:
         for suffix in ("", ".tbi"):
             Path(f"{unfinished}{suffix}").unlink(missing_ok=True)
 
 
-def _written(transcripts: Sequence[Transcript], path: Path, order: Mapping[str, int]) -> None:
+def _written(transcripts: Sequence[Transcript], path: Path, order: Mapping[str, int]) -> str:
     numbered = sorted(_lines(transcripts), key=lambda line: (order[line[0]], line[1], -line[2]))
+    digest = hashlib.sha256()
     with pysam.BGZFile(str(path), "wb", None) as out:
         out.write(b"##gff-version 3\n")
         for _contig, _start, _end, text in numbered:
             out.write(text.encode())
+            digest.update(text.encode())
     pysam.tabix_index(str(path), preset="gff", force=True)
+    return digest.hexdigest()
+
+
+def digest(path: Path) -> str:
+    """SHA-256 of the lines of such a file, read through its index, as they are read for consequences."""
+    found = hashlib.sha256()
+    with pysam.TabixFile(str(path)) as opened:
+        for contig in opened.contigs:
+            for line in opened.fetch(contig):
+                found.update(f"{line}\n".encode())
+    return found.hexdigest()
 
 
 def plain(text: str) -> str:

@@ -7,6 +7,8 @@ its own: within one, the tool remembers the last position of the file before, an
 import subprocess
 import sys
 import tempfile
+import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,12 +21,16 @@ from registry.annotations.transcripts import Span
 
 TOOL = f"bcftools csq {__bcftools_version__}"
 NO_ANNOTATION = "no annotation"
-UNKNOWN = "not worked out"
+UNKNOWN = "not worked out"  # begins what is said where there is none
+UNWRITTEN = f"{UNKNOWN}: not written in A, C, G and T"
+REFUSED = f"{UNKNOWN}: bcftools refuses this record"
+GIVEN_UP = f"{UNKNOWN}: bcftools refused too many records of this file"
 INTERGENIC = "intergenic"
 UNNAMED = "no consequence named"  # within a gene that the tool says nothing of, such as one of an unusual kind
 AROUND = 10  # bases beside a change in which a gene may begin
 BLOCK = 8192  # bases whose genes are looked up together: neighbours among the changes share them
 _CSQ = "import sys, pysam.bcftools; pysam.bcftools.csq(*sys.argv[1:], catch_stdout=False)"
+RUN_SECONDS = 120.0  # of one run of the tool, for all changes of a batch
 SHOWN = "4"  # amino acids of a longer stretch
 # From the gravest on, as the tool names them.
 _GRAVITY = (
@@ -44,16 +50,30 @@ class Change:
     alt: str
 
 
+@dataclass
+class Patience:
+    """What is left of the search for single records that the tool refuses: among 2,000 changes it takes eleven runs for each."""
+
+    runs: int = 1000  # refused ones
+    seconds: float = 300.0  # spent on them
+
+    def spend(self, seconds: float) -> None:
+        """One more refused run, and how long it took."""
+        self.runs, self.seconds = self.runs - 1, self.seconds - seconds
+
+
 class Consequences:
-    """The annotation of one reference."""
+    """The annotation of one reference, for the changes of one file. `unknown` counts those without a consequence, by reason."""
 
     def __init__(self, annotation: Path, fasta: Path, codes: Mapping[str, int]) -> None:
         self._fasta, self._codes = fasta, codes
         self._index = pysam.TabixFile(str(annotation))
+        self.patience = Patience()
+        self.unknown: Counter[str] = Counter()
 
     def of(self, changes: Sequence[Change]) -> list[str]:
         """A sentence of a few words for each change, in their order."""
-        found = [UNKNOWN] * len(changes)
+        found = [UNWRITTEN] * len(changes)
         by_code: dict[int, list[int]] = {}
         for place, change in enumerate(changes):
             if change.contig not in self._codes:
@@ -68,6 +88,7 @@ class Consequences:
                 found[place] = INTERGENIC
             for place, said in zip(within, self._run([changes[p] for p in within], lines, code), strict=True):
                 found[place] = said
+        self.unknown.update(said for said in found if said.startswith(UNKNOWN))
         return found
 
     def _around(self, changes: Sequence[Change]) -> tuple[list[bool], list[str]]:
@@ -95,14 +116,20 @@ class Consequences:
         return list(self._index.fetch(contig, max(start - 1, 0), end))
 
     def _run(self, changes: Sequence[Change], lines: Sequence[str], code: int) -> list[str]:
-        """One run for all; where the tool refuses them, halves, down to the one that it refuses."""
+        """One run for all; where the tool refuses them, halves, down to the one that it refuses, as far as the patience goes."""
         if not changes:
             return []
+        if self.patience.seconds <= 0:
+            return [GIVEN_UP] * len(changes)
+        began = time.monotonic()
         try:
             return _csq(changes, lines, self._fasta, code)
-        except subprocess.CalledProcessError:
-            if len(changes) == 1:
-                return [UNKNOWN]
+        except (subprocess.CalledProcessError, subprocess.TimeoutExpired):
+            self.patience.spend(time.monotonic() - began)
+        if len(changes) == 1:
+            return [REFUSED]
+        if self.patience.runs <= 0:
+            return [GIVEN_UP] * len(changes)
         half = len(changes) // 2
         return self._run(changes[:half], lines, code) + self._run(changes[half:], lines, code)
 
@@ -116,7 +143,8 @@ def _csq(changes: Sequence[Change], lines: Sequence[str], fasta: Path, code: int
         gff.write_text("##gff-version 3\n" + "\n".join(lines) + "\n")
         vcf.write_text("\n".join([*header, "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO", *rows]) + "\n")
         asked = ("-f", str(fasta), "-g", str(gff), "-l", "-B", SHOWN, "-C", str(code), "--verbosity", "0", "-o", str(out), str(vcf))
-        subprocess.run([sys.executable, "-c", _CSQ, *asked], check=True, capture_output=True)  # noqa: S603 -- no shell
+        command = [sys.executable, "-c", _CSQ, *asked]
+        subprocess.run(command, check=True, capture_output=True, timeout=RUN_SECONDS)  # noqa: S603 -- no shell
         said = [UNNAMED] * len(changes)
         for line in out.read_text().splitlines():
             if not line.startswith("#"):

@@ -1,4 +1,4 @@
-"""Bring the database to this version of the code, as its owner, and register the bundled model."""
+"""Bring the database to this version of the code, as its owner, register the bundled model, sweep what was left unfinished."""
 
 from typing import Any
 
@@ -7,6 +7,7 @@ from django.core.management import BaseCommand, CommandError, call_command
 
 from config import starting
 from config.bundled import bundled_deployment
+from registry import admission
 from registry.errors import RegistrationRefused
 
 
@@ -22,3 +23,4 @@ class Command(BaseCommand):
             bundled_deployment()
         except RegistrationRefused as error:
             raise CommandError(str(error), returncode=2) from error
+        admission.sweep()
