@@ -34,6 +34,7 @@ from engine.request import (
     Sharing,
 )
 from engine.scan import combine_region, plan_region
+from engine.smoke import score as smoke_score
 from engine.tokenizers.interface import Tokenizer
 from engine.turns import Turns
 from engine.version import VERSION as __version__
@@ -83,4 +84,5 @@ __all__ = [
     "plan_sequence",
     "plan_variant",
     "reverse_complement",
+    "smoke_score",
 ]

@@ -10,12 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from engine.command_line import running
+from engine import smoke
 from engine.engine import Engine
-from engine.errors import ModelRefused
-from engine.windows import combine_sequence, plan_sequence
-
-LONGEST = 96  # bases of the smoke score, or as many as the context holds
 
 
 def read(options: argparse.Namespace) -> float:
@@ -41,11 +37,6 @@ def report(engine: Engine, began: float, options: argparse.Namespace) -> Iterato
     }
 
 
-def bases(length: int) -> str:
-    """A fixed sequence without a short period: base i is number i² + 3i + ⌊i/7⌋, modulo 4, of A, C, G, T."""
-    return "".join("ACGT"[(i * i + 3 * i + i // 7) % 4] for i in range(length))
-
-
 def _model(folder: Path) -> dict[str, Any]:
     """Architecture by `config.json`; elements of all stored tensors, and their types."""
     from safetensors import safe_open
@@ -68,11 +59,5 @@ def _model(folder: Path) -> dict[str, Any]:
 
 
 def _smoke(engine: Engine) -> dict[str, Any]:
-    """The log-likelihood, in nats, of the fixed sequence."""
-    asked = bases(min(LONGEST, max(2, engine.context - 8)))
-    plan = plan_sequence(asked, engine.tokenizer, context=engine.context)
-    found = running.results(engine, plan.requests)
-    score = combine_sequence(plan, [found[request] for request in plan.requests])
-    if not math.isfinite(score.total):
-        raise ModelRefused(f"the smoke score of {len(asked)} bases is {score.total}, no number")
-    return {"smoke_bases": len(asked), "smoke_log_likelihood": score.total}
+    asked, total = smoke.score(engine)
+    return {"smoke_bases": asked, "smoke_log_likelihood": total}

@@ -33,6 +33,8 @@ def boot(*, name: str, deployments: Sequence[str], credits: int, stat_credits: i
         _load(crew, rows)
     except BaseException:
         crew.keeper.stop()
+        if crew.refused:
+            held.extend(crew.stats())  # the engine page says why, when this process is gone
         crew.host.stop()
         held.give_back()
         raise

@@ -34,6 +34,7 @@ class Bits:
 
     fingerprint: str  # of the settings that decide them
     golden: str  # digest of the self-test's bits themselves; blank where the deployment runs none
+    found: Mapping[str, Any] = field(default_factory=dict)  # bytes and smoke score, under the names of an inspection
 
 
 @dataclass
@@ -106,13 +107,15 @@ class Host:
             pins.require(pin)  # again: a row may be older than its bounds
             config = EngineConfig(**pin, swap_folder=settings.SWAP_FOLDER)
             loaded = engine.load(folder, config=config)
+            bases, smoke = engine.smoke_score(loaded)
         except (EngineError, PinRefused, TypeError, OSError, MemoryError, RuntimeError) as error:  # torch: memory that is not there
             said = next(iter(str(error).splitlines()), type(error).__name__)
             raise WorkerRefused(f"deployment {deployment} cannot be loaded: {said}") from error
         loop = EngineLoop(loaded, turns=self._turns)
         loop.start()
         self._loops[deployment] = loop
-        return Bits(loaded.fingerprint, loaded.golden)
+        found = {**loaded.deployment.as_dict(), "smoke_bases": bases, "smoke_log_likelihood": smoke}
+        return Bits(loaded.fingerprint, loaded.golden, found)
 
     def unload(self, deployment: str) -> None:
         """Stop an engine that may not serve."""

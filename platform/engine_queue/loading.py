@@ -10,8 +10,9 @@ from engine_queue.errors import BitsDiffer, WorkerRefused
 from engine_queue.host import Bits, Host
 from foundation.actor import process
 from registry import files
-from registry.models import Deployment, TestVersion
+from registry.models import Deployment, Inspection, TestVersion
 
+BYTES = {"weights_sha256": "weights", "config_sha256": "settings", "tokenizer_sha256": "tokenizer files"}
 INSTALLATION = UUID(int=0)  # whose event it is while no laboratory offers a test on the deployment
 
 
@@ -40,9 +41,15 @@ def load(host: Host, deployment: Deployment, *, worker: str) -> None:
 
 
 def agree(deployment: str, bits: Bits, *, worker: str) -> str:
-    """Pin fingerprint and golden bits of a deployment that has none; else compare. Blank when they agree, else why not."""
+    """Pin fingerprint and golden bits of a deployment that has none; else compare. Blank when they agree, else why not.
+
+    Before anything is pinned, what was found when the model was registered is compared as well.
+    """
     with transaction.atomic():
         pinned = Deployment.objects.select_for_update().get(pk=deployment)
+        contradiction = _against_inspections(pinned, bits)
+        if contradiction:
+            return contradiction
         if not pinned.fingerprint:
             pinned.fingerprint, pinned.golden = bits.fingerprint, bits.golden
             pinned.save(update_fields=["fingerprint", "golden"])
@@ -65,6 +72,35 @@ def concerned(deployments: Collection[str]) -> list[UUID]:
     """The laboratories that offer tests, or once did, on any of these deployments."""
     offered = TestVersion.objects.filter(deployment_id__in=deployments).order_by()
     return list(offered.values_list("definition__laboratory_id", flat=True).distinct())
+
+
+def _against_inspections(deployment: Deployment, bits: Bits) -> str:
+    """What contradicts the inspections of the model; blank: nothing, or nothing that can be compared.
+
+    Bytes are compared where the same version of the engine digested them; golden bits and smoke score under the same fingerprint.
+    """
+    inspections = list(deployment.model_version.inspections.order_by("pk"))
+    here = bits.found
+    for found in [i.found for i in inspections if i.found.get("engine_version") == here.get("engine_version")]:
+        for key, what in BYTES.items():
+            if key in here and found.get(key, here[key]) != here[key]:
+                said = f"its folder no longer holds the {what} that were registered as {deployment.model_version}"
+                return f"deployment {deployment.name} cannot be served: {said}"
+    alike = [i for i in inspections if i.fingerprint == bits.fingerprint]
+    if not alike or any(_same(i, deployment, bits) for i in alike):
+        return ""
+    then, now = alike[-1].found.get("smoke_log_likelihood"), here.get("smoke_log_likelihood")
+    said = f"golden bits {_short(bits.golden)} and {now} nats, where {_short(alike[-1].golden)} and {then} were found"
+    when = f"when {deployment.model_version} was registered"
+    return f"deployment {deployment.name} computes {said} {when}: its results cannot be trusted"
+
+
+def _same(inspection: Inspection, deployment: Deployment, bits: Bits) -> bool:
+    """The mix behind golden bits is cut to the pool, so that a pool of another size has others."""
+    golden = "blocks" in deployment.pin or inspection.golden == bits.golden
+    keys = ("smoke_bases", "smoke_log_likelihood")
+    there, here = ([found.get(key) for key in keys] for found in (inspection.found, bits.found))
+    return golden and (there[0] != here[0] or there == here)
 
 
 def _differs(deployment: str, what: str, pinned: str, here: str) -> str:

@@ -1,7 +1,7 @@
 """Reference sequence for windows: read through an index, proven once for each state of its file to be what the run was pinned to.
 
 Where somebody has proven the whole of it (`registry.proofs`: as a rule whoever checked the upload), nothing is digested.
-Else, where the registry knows a digest for every contig, a contig is proven when it is first read: the first variant on one chromosome
+Else, where the registry knows a digest for every contig, a contig is proven when it is first read: the first variant on one contig
 need not wait for a whole genome. Those digests stand in a row that the database keeps as it is.
 """
 

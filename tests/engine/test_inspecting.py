@@ -25,7 +25,7 @@ def test_it_says_what_the_folder_holds_and_scores_with_it(checkpoint: Path, caps
 
 
 def test_its_smoke_score_is_the_score_of_those_bases(checkpoint: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    from engine.command_line.inspecting import bases
+    from engine.smoke import bases
 
     row = inspected(checkpoint, capsys)
     assert main(["score", "--model", str(checkpoint), "--json", "--sequence", bases(96)]) == 0

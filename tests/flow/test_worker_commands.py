@@ -9,10 +9,12 @@ import pytest
 import redis
 
 from audit.models import Event
-from engine_queue import sweeper
+from engine import __version__ as engine_version
+from engine_queue import selectors, sweeper
 from engine_queue.models import Result, Run, Sweep, Worker
 from foundation import clock
 from registry.models import Deployment, ModelVersion
+from registry.services import inspected
 from tests.engine_queue.workers import DEPLOYMENT, Crowd, crowd
 from tests.factories import make_order, make_test_version
 
@@ -82,6 +84,16 @@ def test_a_machine_of_the_same_settings_that_computes_other_bits_refuses_the_dep
     Deployment.objects.create(name="other", fingerprint=pinned.fingerprint, golden="0" * 64, **columns)
     line = refused(workers, *engine_worker("--deployment", "other"))
     assert f"is pinned to golden bits 000000000000… and this machine gives {pinned.golden[:12]}…" in line
+
+
+def test_a_folder_that_is_not_what_was_registered_is_refused_and_the_page_can_say_why(workers: Crowd) -> None:
+    model = make_test_version().deployment.model_version
+    inspected(model, {"fingerprint": "x", "golden": "y", "engine_version": engine_version, "weights_sha256": "0" * 64})
+    line = refused(workers, *engine_worker("--deployment", DEPLOYMENT))
+    assert "its folder no longer holds the weights that were registered as ecoli-orf-6l 1.0" in line
+    (seen,) = selectors.workers()
+    assert not seen.alive
+    assert line.endswith(seen.refused[DEPLOYMENT])
 
 
 def test_the_first_worker_pins_fingerprint_and_golden_bits_and_says_who_did(workers: Crowd) -> None:
