@@ -24,6 +24,14 @@ FORGOTTEN = timedelta(days=1)  # a worker that was not seen for so long is histo
 
 
 @dataclass(frozen=True)
+class ServedBy:
+    """A live worker that serves a deployment."""
+
+    name: str
+    loaded_in: str  # in words; blank: it did not say
+
+
+@dataclass(frozen=True)
 class SeenDeployment:
     """A deployment with its work and the live workers that serve it."""
 
@@ -31,7 +39,8 @@ class SeenDeployment:
     model: str
     precision: str
     fingerprint: str
-    workers: list[str]
+    golden: str  # digest of the bits that every worker must compute
+    workers: list[ServedBy]
     waiting: int
     stat: int
     running: int
@@ -150,11 +159,17 @@ def _work() -> list[Mapping[str, Any]]:
     return cast(list[Mapping[str, Any]], list(rows))
 
 
+def _served(worker: WorkerView, deployment: str) -> ServedBy:
+    seconds = worker.load_seconds.get(deployment)
+    return ServedBy(worker.name, "" if seconds is None else duration(seconds))
+
+
 def _deployment(row: Deployment, jobs: Mapping[str, Any], workers: list[WorkerView], now: datetime) -> SeenDeployment:
     oldest = jobs.get("oldest")
+    served = [_served(worker, row.name) for worker in workers if worker.alive and row.name in worker.deployments]
     return SeenDeployment(
         name=row.name, model=str(row.model_version), precision=row.precision, fingerprint=row.fingerprint,
-        workers=[worker.name for worker in workers if worker.alive and row.name in worker.deployments],
+        golden=row.golden, workers=served,
         waiting=jobs.get("waiting", 0), stat=jobs.get("stat", 0), running=jobs.get("running", 0),
         oldest=duration((now - oldest).total_seconds()) if isinstance(oldest, datetime) else "",
     )  # fmt: skip

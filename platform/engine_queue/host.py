@@ -4,6 +4,7 @@ The only module of the platform that imports the engine. No ORM here: engine thr
 """
 
 import threading
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -100,9 +101,11 @@ class Host:
         self._turns = Turns()
         self._loops: dict[str, EngineLoop] = {}
         self._flights: dict[int, Flight] = {}
+        self._load_seconds: dict[str, float] = {}
 
     def load(self, deployment: str, folder: Path, pin: Mapping[str, Any]) -> Bits:
         """Start an engine; what it computes here. Raises `WorkerRefused`, with one clear line."""
+        began = time.monotonic()
         try:
             pins.require(pin)  # again: a row may be older than its bounds
             config = EngineConfig(**pin, swap_folder=settings.SWAP_FOLDER)
@@ -114,6 +117,7 @@ class Host:
         loop = EngineLoop(loaded, turns=self._turns)
         loop.start()
         self._loops[deployment] = loop
+        self._load_seconds[deployment] = round(time.monotonic() - began, 3)
         found = {**loaded.deployment.as_dict(), "smoke_bases": bases, "smoke_log_likelihood": smoke}
         return Bits(loaded.fingerprint, loaded.golden, found)
 
@@ -177,7 +181,8 @@ class Host:
         """Sums over the engines, what is wrong with one, and every figure of each (`engine.metrics` explains them)."""
         engines = {name: loop.stats() for name, loop in list(self._loops.items())}
         sums = {key: sum(found[key] for found in engines.values()) for key in ("running", "waiting", "tokens_per_second", "tokens")}
-        return {**sums, "complaint": self.complaint(), "engines": engines}
+        took = {name: self._load_seconds[name] for name in engines if name in self._load_seconds}
+        return {**sums, "complaint": self.complaint(), "engines": engines, "load_seconds": took}
 
     def stop(self) -> None:
         """Stop every engine at once."""

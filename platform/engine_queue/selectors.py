@@ -7,10 +7,11 @@ from typing import Any
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import BooleanField, ExpressionWrapper, Q, QuerySet
+from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q, QuerySet
 
 from engine_queue.lease_time import DatabaseNow
-from engine_queue.models import Worker
+from engine_queue.models import Errand, Worker
+from registry.models import TestVersion
 
 # One pass over the lines of the deployments asked about, in the order of the claim: as cheap for a page of runs as for one.
 _POSITIONS = """
@@ -37,6 +38,7 @@ class WorkerView:
     held: int  # jobs
     tokens_per_second: float
     halted: str  # why it takes no work; blank: it does
+    load_seconds: dict[str, float]  # deployment → how long it took to load here
     started_at: datetime
     last_seen: datetime
 
@@ -64,6 +66,13 @@ def figures(name: str) -> dict[str, Any]:
     """What the worker of this name said of itself when it last renewed its lease, its engines' counters included."""
     worker = Worker.objects.filter(name=name).first()
     return {} if worker is None else {"name": name, "seen_at": worker.seen_at.isoformat(), **worker.stats}
+
+
+def errands(organisations: Collection[UUID]) -> QuerySet[Errand]:
+    """What was asked of workers, the newest first: what concerns one of these laboratories, or none at all."""
+    offered = TestVersion.objects.filter(deployment_id=OuterRef("deployment_id"))
+    ours = offered.filter(definition__laboratory_id__in=list(organisations))
+    return Errand.objects.filter(Exists(ours) | ~Exists(offered)).order_by("-pk")
 
 
 def positions(run_ids: Collection[UUID]) -> dict[UUID, int]:
@@ -94,6 +103,7 @@ def _view(worker: Any) -> WorkerView:
         held=int(stats.get("held", 0)),
         tokens_per_second=float(stats.get("tokens_per_second", 0)),
         halted=stats.get("halted", ""),
+        load_seconds=stats.get("load_seconds", {}),
         started_at=worker.started_at,
         last_seen=worker.seen_at,
     )

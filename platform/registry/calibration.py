@@ -1,7 +1,7 @@
-"""Calibration tables: the only source from which a probability or a category may ever be shown.
+"""Calibration tables: the only source from which a probability is ever shown; no category is shown from any.
 
-A table belongs to one model version, protocol and precision, because any of them moves the scores. None is shipped, and no
-page, report, CSV or JSON of this version reads one; `table_for` is the one door, for whatever will.
+A table belongs to one model version, protocol and precision, because any of them moves the scores. None is shipped. A test version
+names the table that counts for it, or none; `curve` is the one door for whatever shows a probability.
 """
 
 import csv
@@ -9,9 +9,12 @@ import hashlib
 import io
 import json
 import math
+from bisect import bisect_left
 from collections.abc import Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
+from uuid import UUID
 
 from foundation import clock
 from registry.errors import RegistrationRefused
@@ -43,14 +46,38 @@ def register(
     return made
 
 
-def table_for(test: TestVersion) -> CalibrationTable | None:
-    """The table of what a test version pins; None: no probability and no category may be shown."""
-    deployment = test.deployment
-    return CalibrationTable.objects.filter(
-        model_version_id=deployment.model_version_id,
-        protocol_sha256=protocol_digest(test.protocol),
-        precision=deployment.precision,
-    ).first()
+@dataclass(frozen=True)
+class Curve:
+    """A table as it is read: linear between its rows, and nothing outside of them."""
+
+    deltas: tuple[float, ...]
+    chances: tuple[float, ...]
+    sha256: str
+    source: str
+
+    def at(self, delta: float | None) -> float | None:
+        """The probability of a Δ in nats; None where there is no Δ, or the table does not reach so far."""
+        if delta is None or not self.deltas[0] <= delta <= self.deltas[-1]:
+            return None
+        right = max(1, bisect_left(self.deltas, delta))
+        (x0, x1), (y0, y1) = self.deltas[right - 1 : right + 1], self.chances[right - 1 : right + 1]
+        share = (delta - x0) / (x1 - x0)
+        return min(max(y0 + (y1 - y0) * share, min(y0, y1)), max(y0, y1))
+
+
+def curve(test: TestVersion, *, model_version_id: UUID, protocol: Mapping[str, Any], precision: str) -> Curve | None:
+    """What a test version reads probabilities from; None where it names no table, or the scores were made otherwise."""
+    table = test.calibration
+    if table is None or not fits(table, model_version_id=model_version_id, protocol=protocol, precision=precision):
+        return None
+    deltas, chances = zip(*table.rows, strict=True)
+    return Curve(deltas, chances, table.sha256, table.source)
+
+
+def fits(table: CalibrationTable, *, model_version_id: UUID, protocol: Mapping[str, Any], precision: str) -> bool:
+    """Whether scores of this model version, protocol and precision are those that a table was made for."""
+    made_for = table.model_version_id, table.protocol_sha256, table.precision
+    return made_for == (model_version_id, protocol_digest(protocol), precision)
 
 
 def protocol_digest(protocol: Mapping[str, Any]) -> str:

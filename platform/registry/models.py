@@ -176,6 +176,9 @@ class TestVersion(models.Model):
     reference = models.ForeignKey(Reference, on_delete=models.PROTECT)
     annotation = models.ForeignKey(Annotation, on_delete=models.PROTECT, null=True)  # null: no consequence is named
     deployment = models.ForeignKey(Deployment, on_delete=models.PROTECT)
+    calibration = models.ForeignKey(
+        CalibrationTable, on_delete=models.PROTECT, null=True, related_name="tests"
+    )  # null: no probability
     protocol = models.JSONField()  # {"kind": "centred", "window": 512, "strand": "forward"}
     sla_minutes = models.JSONField()  # priority → [minutes to scored, minutes to released]
     intended_use = models.CharField(max_length=20, choices=IntendedUse.choices, default=IntendedUse.DEMONSTRATION)

@@ -10,10 +10,21 @@ from django.db import IntegrityError, transaction
 
 from accounts.models import Organisation
 from foundation import clock
+from registry import calibration as calibration_tables
 from registry import markov, model_folders, pins, protocol_rules
 from registry.errors import RegistrationRefused
 from registry.model_folders import ModelFolder
-from registry.models import Annotation, Deployment, Inspection, IntendedUse, ModelVersion, Reference, TestDefinition, TestVersion
+from registry.models import (
+    Annotation,
+    CalibrationTable,
+    Deployment,
+    Inspection,
+    IntendedUse,
+    ModelVersion,
+    Reference,
+    TestDefinition,
+    TestVersion,
+)
 
 
 def register_model(*, name: str, version: str, folder: str) -> ModelVersion:
@@ -122,19 +133,23 @@ def offer_test(
     protocol: Mapping[str, Any],
     sla_minutes: Mapping[str, Sequence[int]],
     annotation: Annotation | None = None,
+    calibration: CalibrationTable | None = None,
     intended_use: str = IntendedUse.DEMONSTRATION,
     limitations: str = "",
 ) -> TestVersion:
     """What a laboratory offers under a code: the version that is just so, else a new one, which takes the place of the others.
 
-    Raises `RegistrationRefused` for an annotation of another reference, and for a protocol that the model cannot compute.
+    Raises `RegistrationRefused` for an annotation of another reference, a calibration table that was made for other scores, and a
+    protocol that the model cannot compute.
     """
     _require_of(annotation, reference)
+    _require_for(calibration, deployment, protocol)
     protocol_rules.require_computable(protocol, deployment.model_version)
     wanted: dict[str, Any] = {
         "accepts": list(accepts),
         "reference": reference,
         "annotation": annotation,
+        "calibration": calibration,
         "deployment": deployment,
         "protocol": dict(protocol),
         "sla_minutes": {priority: list(minutes) for priority, minutes in sla_minutes.items()},
@@ -156,6 +171,13 @@ def _require_of(annotation: Annotation | None, reference: Reference) -> None:
     if annotation is not None and annotation.reference_id != reference.pk:
         said = f"annotation {annotation} belongs to {annotation.reference}, not to {reference}"
         raise RegistrationRefused(said, code="test.annotation")
+
+
+def _require_for(table: CalibrationTable | None, deployment: Deployment, protocol: Mapping[str, Any]) -> None:
+    made_of = {"model_version_id": deployment.model_version_id, "protocol": protocol, "precision": deployment.precision}
+    if table is not None and not calibration_tables.fits(table, **made_of):
+        said = f"{table}, was made for another model version, protocol or precision than this test has"
+        raise RegistrationRefused(said, code="test.calibration")
 
 
 def _taken(reference: str) -> RegistrationRefused:

@@ -167,6 +167,8 @@ class Methods:
     annotation: str = ""
     annotation_digest: str = ""
     consequence_tool: str = ""
+    calibration_sha256: str = ""  # of the table that probabilities are read from; left out where there is none
+    calibration_source: str = ""
     consequence_unknown: dict[str, int] = field(default_factory=dict)  # why a change has none, and how many have not
 
 
@@ -210,6 +212,7 @@ class ResultLine:
     fingerprint: str
     markov_delta: float | None = None  # the baseline beside it; none in texts of before it was kept
     consequence: str = ""
+    probability: float | None = None  # of Δ, from the calibration table of the test version; left out where there is none
 
 
 @dataclass(frozen=True)
@@ -231,13 +234,17 @@ class Content:
 
 
 _READER = TypeAdapter(Content)
+_OF_CALIBRATION = ("probability", "calibration_sha256", "calibration_source")
 
 
 def canonical(content: Content) -> str:
     """The canonical JSON text. Raises ValueError for a number that is not finite."""
-    return json.dumps(
-        content, default=lambda part: part.__dict__, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
-    )
+    return json.dumps(content, default=_fields, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def _fields(part: Any) -> dict[str, Any]:
+    """The fields of a part. What only a calibration table could fill is not even named where there is none."""
+    return {name: value for name, value in part.__dict__.items() if name not in _OF_CALIBRATION or value not in (None, "")}
 
 
 def digest(text: str) -> str:

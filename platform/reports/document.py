@@ -180,6 +180,17 @@ def _baselines(said: Content) -> tuple[Fact, ...]:
     )
 
 
+def _calibration(said: Content) -> tuple[Fact, ...]:
+    """Where probabilities come from; nothing where there are none."""
+    how = said.methods
+    if not how.calibration_sha256:
+        return ()
+    return (
+        Fact("Calibration", f"made from: {how.calibration_source}"),
+        Fact("Calibration SHA-256", how.calibration_sha256, exact=True),
+    )
+
+
 def _methods(said: Content) -> Group:
     how = said.methods
     reference = " · ".join(filter(None, (how.reference, how.reference_description))) or "none (sequences are scored as they are)"
@@ -196,6 +207,7 @@ def _methods(said: Content) -> Group:
             Fact("Reference", reference),
             Fact("Reference digest", how.reference_digest or wording.NOT_RECORDED, exact=True),
             *_baselines(said),
+            *_calibration(said),
             Fact("Deployment", how.deployment),
             Fact(
                 "Fingerprint", ", ".join(how.result_fingerprints) or how.deployment_fingerprint or wording.NOT_RECORDED, exact=True

@@ -8,6 +8,8 @@ from django.db.models import Count, QuerySet
 
 from engine_queue.models import Result, Run
 from orders.models import Intake, Order, Patient
+from registry import calibration
+from registry.calibration import Curve
 from reports import genes, release
 from reports.content import (
     FORMAT,
@@ -75,14 +77,20 @@ _BLANK: dict[str, Any] = {  # an item that came from no intake record
 }
 
 
-def result_lines(results: QuerySet[Result]) -> list[ResultLine]:
-    """Result rows beside the records they came from, in the order of the query."""
-    return [_line(row) for row in results.values_list(*_COLUMNS.values())]
+def curve_of(run: Run) -> Curve | None:
+    """What the probabilities of a run are read from; None: it has none."""
+    made_of = {"model_version_id": run.model_version_id, "protocol": run.protocol, "precision": run.precision}
+    return calibration.curve(run.test_version, **made_of) if run.item_set.kind == "variant" else None
+
+
+def result_lines(results: QuerySet[Result], curve: Curve | None = None) -> list[ResultLine]:
+    """Result rows beside the records they came from, in the order of the query; with probabilities where there is a curve."""
+    return [_line(row, curve) for row in results.values_list(*_COLUMNS.values())]
 
 
 def gather(*, order: Order, run: Run, heading: Heading) -> Content:
     """The whole content of one report version."""
-    lines = result_lines(run.results.order_by("item__ordinal"))
+    lines = result_lines(run.results.order_by("item__ordinal"), curve_of(run))
     return _content(order, run, heading, lines, genes.overlapping(run.item_set.reference, lines))
 
 
@@ -113,11 +121,11 @@ def utc(moment: datetime | None) -> str:
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z") if moment else ""
 
 
-def _line(row: tuple[Any, ...]) -> ResultLine:
+def _line(row: tuple[Any, ...], curve: Curve | None) -> ResultLine:
     values = dict(zip(_COLUMNS, row, strict=True))
     values |= {field: blank for field, blank in _BLANK.items() if values[field] is None}
     values["flags"] = list(dict.fromkeys([*values["flags"], *values.pop("said")]))  # the engine's, then the intake's
-    return ResultLine(**values)
+    return ResultLine(**values, probability=curve.at(values["delta"]) if curve else None)
 
 
 def _laboratory(order: Order) -> Laboratory:
@@ -216,6 +224,7 @@ def _input(intake: Intake) -> InputFacts:
 
 def _methods(run: Run, lines: Iterable[ResultLine], intake: Intake) -> Methods:
     model, deployment, reference = run.model_version, run.deployment, run.item_set.reference
+    curve = curve_of(run)
     return Methods(
         run=str(run.pk),
         run_kind=run.kind,
@@ -233,5 +242,7 @@ def _methods(run: Run, lines: Iterable[ResultLine], intake: Intake) -> Methods:
         result_fingerprints=sorted({line.fingerprint for line in lines}),
         batch_invariant=not run.results.filter(batch_invariant=False).exists(),
         unit=UNIT,
+        calibration_sha256=curve.sha256 if curve else "",
+        calibration_source=curve.source if curve else "",
         **intake.facts.get("baselines", {}),
     )

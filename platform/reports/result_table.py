@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 
 from registry.annotations.consequences import NO_ANNOTATION
-from reports import spreadsheet, wording
+from reports import spreadsheet, statements, wording
 from reports.content import Content, ResultLine
 
 PRINTED = 500  # result rows in a document
 _VARIANT: tuple[str, ...] = ("Position", "REF > ALT", "Normalised", "Zygosity", "FILTER", "ll REF", "ll ALT", "Δ", "Δ Markov",
                              "Consequence", "Flags")  # fmt: skip
+_PROBABILITY = 8  # its place among them, where the test version has a calibration table
 _SEQUENCE: tuple[str, ...] = ("Name", "Bases", "Log-likelihood", "Per base", "Flags")
 _OUTCOMES = {
     "accepted": "Accepted",
@@ -35,8 +36,11 @@ def results(said: Content) -> Table:
     of_variants = said.input.kind == "vcf"
     kept = _largest(said.results)
     one = len({line.contig for line in said.results}) == 1  # then its name stands in the caption, not in every row
-    rows = [_variant(line, one) if of_variants else _sequence(line) for line in sorted(kept, key=_by_score)]
+    calibrated = of_variants and bool(said.methods.calibration_sha256)
+    rows = [_variant(line, one, calibrated) if of_variants else _sequence(line) for line in sorted(kept, key=_by_score)]
     columns, numeric = (_VARIANT, (5, 6, 7, 8)) if of_variants else (_SEQUENCE, (1, 2, 3))
+    if calibrated:
+        columns, numeric = (*columns[:_PROBABILITY], statements.PROBABILITY, *columns[_PROBABILITY:]), (*numeric, 9)
     return Table(_caption(said, len(kept)), columns, numeric, tuple(rows), tuple(_notes(said, kept)))
 
 
@@ -83,13 +87,17 @@ def _notes(said: Content, kept: list[ResultLine]) -> list[str]:
     notes = [f"Sorted by Δ, lowest first. Rounded to {wording.DECIMALS} decimals for display only."]
     if len(kept) < len(said.results):
         notes.append(f"{wording.grouped(len(said.results) - len(kept))} results are not printed here.")
-    digest = spreadsheet.digest(said.results, accession=said.order.accession, complete=bool(said.order.scored_at))
+    calibration = said.methods.calibration_sha256
+    notes += [f"{statements.PROBABILITY}: {statements.calibration(said)}."] if calibration else []
+    digest = spreadsheet.digest(
+        said.results, accession=said.order.accession, complete=bool(said.order.scored_at), calibration=calibration
+    )
     notes.append(f"Every result, unrounded: CSV with SHA-256 {digest}.")
     codes = sorted({code for line in kept for code in (*line.flags, line.failure) if code})
     return [*notes, *(f"{wording.short(code)}: {wording.words(code)}" for code in codes if wording.explained(code))]
 
 
-def _variant(line: ResultLine, one: bool) -> tuple[str, ...]:
+def _variant(line: ResultLine, one: bool, calibrated: bool) -> tuple[str, ...]:
     normalised = (line.norm_position, line.norm_ref, line.norm_alt)
     same = not line.norm_position or normalised == (line.position, line.ref, line.alt)
     form = "as submitted" if same else f"{wording.grouped(line.norm_position)} {_change(line.norm_ref, line.norm_alt)}"
@@ -102,6 +110,7 @@ def _variant(line: ResultLine, one: bool) -> tuple[str, ...]:
         wording.signed(line.ll_ref),
         wording.signed(line.ll_alt),
         wording.signed(line.delta),
+        *((wording.signed(line.probability),) if calibrated else ()),
         wording.signed(line.markov_delta),
         line.consequence or NO_ANNOTATION,
         _flags(line),

@@ -14,7 +14,7 @@ from foundation.errors import Refused
 from orders.models import Order
 from reports import genes, release, svg
 from reports.content import ResultLine
-from reports.gathering import result_lines
+from reports.gathering import curve_of, result_lines
 from reports.locus import TELEPHONE
 
 PAGE = 50
@@ -84,6 +84,7 @@ class ResultsPanel:
     flags: tuple[str, ...]
     complete: bool
     released: bool
+    calibration: str  # digest of the table that probabilities are read from; blank: there are none
     sorts: tuple[tuple[str, str], ...] = tuple((key, words) for key, (words, _) in SORTS.items())
     outcomes: tuple[tuple[str, str], ...] = tuple(OUTCOMES.items())
 
@@ -120,6 +121,7 @@ class Export:
     accession: str
     complete: bool
     lines: list[ResultLine]
+    calibration: str = ""  # digest of the table that probabilities are read from; blank: there are none
 
     @property
     def filename(self) -> str:
@@ -163,9 +165,9 @@ def results_panel(
     pages = max(1, -(-count // PAGE))
     page = min(max(1, page), pages)
     ordered = matching.order_by(*SORTS.get(sort, SORTS["delta"])[1])
-    overall = _overall(run)
+    overall, curve = _overall(run), curve_of(run)
     return ResultsPanel(
-        rows=tuple(result_lines(ordered[(page - 1) * PAGE : page * PAGE])),
+        rows=tuple(result_lines(ordered[(page - 1) * PAGE : page * PAGE], curve)),
         of_variants=run.item_set.kind == "variant",
         asked=Asked(sort if sort in SORTS else "delta", chosen, page),
         total=run.items_done,
@@ -179,6 +181,7 @@ def results_panel(
         flags=overall.flags,
         complete=run.state == "scored",
         released=release.released_version(order) is not None,
+        calibration=curve.sha256 if curve else "",
     )
 
 
@@ -189,8 +192,9 @@ def results_export(actor: Actor, order: Order) -> Export | None:
         return None
     if run.items_done > EXPORTED:
         raise TooManyResults(code="report.too-many-results")
-    lines = result_lines(_results(run).order_by("item__ordinal"))
-    return Export(order.accession, run.state == "scored", lines)
+    curve = curve_of(run)
+    lines = result_lines(_results(run).order_by("item__ordinal"), curve)
+    return Export(order.accession, run.state == "scored", lines, curve.sha256 if curve else "")
 
 
 def _results(run: Run) -> QuerySet[Result]:

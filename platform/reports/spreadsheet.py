@@ -8,7 +8,8 @@ from dataclasses import fields
 
 from reports.content import ResultLine
 
-OF_ROW = tuple(field.name for field in fields(ResultLine))
+PROBABILITY = "probability"  # a column only where the test version has a calibration table, whose digest then stands in each row
+OF_ROW = tuple(field.name for field in fields(ResultLine) if field.name != PROBABILITY)
 COLUMNS = ("accession", "report_state", *OF_ROW)
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
@@ -18,19 +19,21 @@ def state(*, complete: bool) -> str:
     return "unsigned" if complete else "incomplete, unsigned"
 
 
-def write(lines: Sequence[ResultLine], *, accession: str, complete: bool) -> str:
+def write(lines: Sequence[ResultLine], *, accession: str, complete: bool, calibration: str = "") -> str:
     """RFC 4180 text with a heading; numbers as the shortest text that reads back to the same double."""
     given = [_disarmed(accession), state(complete=complete)]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
-    writer.writerow(COLUMNS)
-    writer.writerows([*given, *(_cell(getattr(line, column)) for column in OF_ROW)] for line in lines)
+    of_row, behind = (OF_ROW, []) if not calibration else ((*OF_ROW, PROBABILITY), [calibration])
+    writer.writerow([*COLUMNS, *of_row[len(OF_ROW) :], *(["calibration_sha256"] if calibration else [])])
+    writer.writerows([*given, *(_cell(getattr(line, column)) for column in of_row), *behind] for line in lines)
     return out.getvalue()
 
 
-def digest(lines: Sequence[ResultLine], *, accession: str, complete: bool) -> str:
+def digest(lines: Sequence[ResultLine], *, accession: str, complete: bool, calibration: str = "") -> str:
     """SHA-256 of the file that `write` makes."""
-    return hashlib.sha256(write(lines, accession=accession, complete=complete).encode()).hexdigest()
+    made = write(lines, accession=accession, complete=complete, calibration=calibration)
+    return hashlib.sha256(made.encode()).hexdigest()
 
 
 def _cell(value: object) -> str:

@@ -4,12 +4,18 @@ from reports import wording
 from reports.content import Content
 
 INTERPRETATION = "No interpretation has been written and nobody has signed. The scores below stand as the engine gave them."
+PROBABILITY = "Probability"  # the column, where a test version has a calibration table
+_SCORE = "The score says how much less (or more) expected the model finds the sequence with the change than without it."
 _STANDING = (
-    "The score says how much less (or more) expected the model finds the sequence with the change than without it. It is not a "
-    "probability, and no category is derived from it.",
+    f"{_SCORE} It is not a probability, and no category is derived from it.",
     "No reference interval has been established for this score.",
     "Only what is listed as scored was looked at. A variant that is absent from this report was not found to be absent from the "
     "patient.",
+)
+
+_CALIBRATED = (
+    f"{_SCORE} It is not a probability itself; the probability beside it holds for variants like those that the calibration table "
+    "was made from, and no category is derived from either."
 )
 
 
@@ -40,10 +46,19 @@ def outcome(said: Content) -> str:
     return ", ".join([f"{wording.grouped(len(said.results) - failed)} {what} scored", *rest]) + "."
 
 
+def calibration(said: Content) -> str:
+    """Where the probabilities come from, with the digest of the table."""
+    return (
+        f"Δ read from the calibration table with SHA-256 {said.methods.calibration_sha256}, linear between its rows and none "
+        f"outside of them; made from: {said.methods.calibration_source}"
+    )
+
+
 def limitations(said: Content) -> tuple[str, ...]:
     """The test version's own limitations, then the standing ones and the intended use."""
     own = tuple(part.strip() for part in said.test.limitations.splitlines() if part.strip())
-    return (*own, *_STANDING, wording.use_statement(said.test.intended_use, validated=said.test.validated))
+    standing = _STANDING if not said.methods.calibration_sha256 else (_CALIBRATED, *_STANDING[1:])
+    return (*own, *standing, wording.use_statement(said.test.intended_use, validated=said.test.validated))
 
 
 def _of_variants(said: Content) -> bool:

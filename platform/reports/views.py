@@ -53,7 +53,7 @@ def results_csv(request: HttpRequest, pk: UUID) -> HttpResponse:
         return _no_report(request, order, str(error), status=HTTPStatus.CONFLICT)
     if export is None:
         return _no_report(request, order, services.Door.WITHHELD.value, status=HTTPStatus.FORBIDDEN)
-    body = spreadsheet.write(export.lines, accession=export.accession, complete=export.complete)
+    body = spreadsheet.write(export.lines, accession=export.accession, complete=export.complete, calibration=export.calibration)
     return _file(body.encode(), "text/csv; charset=utf-8", export.filename)
 
 

@@ -1,6 +1,12 @@
 """Calibration tables: hashed, one for a model version, protocol and precision, and never changed."""
 
+from io import StringIO
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
 import pytest
+from django.core.management import CommandError, call_command
 from django.db import IntegrityError, ProgrammingError, transaction
 
 from registry import calibration
@@ -20,19 +26,56 @@ def register(test: TestVersion, text: str = TEXT, source: str = "made for a test
     )
 
 
-def test_a_table_is_found_for_what_the_test_pins_and_for_nothing_else() -> None:
+def wider(test: TestVersion, **changes: Any) -> TestVersion:
+    """The next version of a test, changed."""
+    kept = {name: getattr(test, name) for name in ("accepts", "reference", "deployment", "protocol", "sla_minutes")}
+    definition = test.definition
+    return offer_test(laboratory=definition.laboratory, code=definition.code, name=definition.name, **{**kept, **changes})
+
+
+def curve(test: TestVersion, **changes: Any) -> calibration.Curve | None:
+    made_of = {"model_version_id": test.deployment.model_version_id, "protocol": test.protocol, "precision": "fp32", **changes}
+    return calibration.curve(test, **made_of)
+
+
+def test_a_table_counts_for_the_test_version_that_names_it_and_for_scores_made_as_it_says() -> None:
     test = make_test_version()
-    assert calibration.table_for(test) is None
     table = register(test)
-    assert calibration.table_for(test) == table
     assert table.rows == [[-5.0, 0.9], [0.0, 0.4], [2.5, 0.1]]
-    wider = offer_test(
-        laboratory=test.definition.laboratory, code="wider", name="Wider", accepts=["vcf"], reference=test.reference,
-        deployment=test.deployment, protocol={**test.protocol, "window": 128}, sla_minutes=test.sla_minutes,
-    )  # fmt: skip
-    assert calibration.table_for(wider) is None
-    test.deployment.precision = "bf16"
-    assert calibration.table_for(test) is None
+    assert curve(test) is None  # it is registered, and this version does not name it
+    named = wider(test, calibration=table)
+    assert (named.number, named.definition) == (2, test.definition)
+    found = curve(named)
+    assert found is not None
+    assert (found.sha256, found.source) == (table.sha256, "made for a test")
+    for other in ({"precision": "bf16"}, {"protocol": {**test.protocol, "window": 128}}, {"model_version_id": uuid4()}):
+        assert curve(named, **other) is None
+    with pytest.raises(RegistrationRefused, match="another model version, protocol or precision"):
+        wider(test, calibration=table, protocol={**test.protocol, "window": 128})
+
+
+def test_it_is_read_linearly_between_its_rows_and_not_outside() -> None:
+    test = make_test_version()
+    read = curve(wider(test, calibration=register(test)))
+    assert read is not None
+    asked = (-5.0, -2.5, 0.0, 1.25, 2.5, -5.001, 2.501, None)
+    assert [read.at(delta) for delta in asked] == [0.9, pytest.approx(0.65), 0.4, pytest.approx(0.25), 0.1, None, None, None]
+
+
+def test_the_commands_keep_a_table_and_offer_a_test_that_shows_it(tmp_path: Path) -> None:
+    test, path = make_test_version(), tmp_path / "table.csv"
+    path.write_text(TEXT)
+    code = test.definition.code
+    out = StringIO()
+    call_command("register_calibration", str(path), "--test", code, "--source", "made for a test", stdout=out)
+    table = CalibrationTable.objects.get()
+    assert f"--calibration {table.sha256[:12]}" in out.getvalue()
+    offer = ("offer_test", code, "--name", "x", "--laboratory", test.definition.laboratory.code, "--window", "64",
+             "--deployment", test.deployment_id, "--reference", test.reference.name)  # fmt: skip
+    call_command(*offer, "--calibration", table.sha256[:12], stdout=out)
+    assert TestVersion.objects.get(offered=True).calibration == table
+    with pytest.raises(CommandError, match="no calibration table begins with zzz"):
+        call_command(*offer, "--calibration", "zzz")
 
 
 def test_the_same_table_again_is_the_same_row_and_another_is_refused() -> None:

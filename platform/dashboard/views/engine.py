@@ -6,13 +6,13 @@ from django.shortcuts import render
 
 from accounts.middleware import ActorRequest
 from accounts.roles import Verb
-from dashboard import engine_line
+from dashboard import engine_line, errand_rows
 from dashboard.views.responses import page
 
 
 @page
 def engine(request: ActorRequest) -> HttpResponse:
-    """Workers, deployments, what runs and waits."""
+    """Workers, deployments, what runs and waits, and what was asked of workers."""
     return _show(request, "dashboard/engine.html")
 
 
@@ -25,4 +25,4 @@ def engine_live(request: ActorRequest) -> HttpResponse:
 def _show(request: ActorRequest, template: str) -> HttpResponse:
     if not request.actor.organisations(Verb.VIEW_ENGINE):
         raise PermissionDenied
-    return render(request, template, {"engine": engine_line.overview()})
+    return render(request, template, {"engine": engine_line.overview(), "errands": errand_rows.rows(request.actor)})

@@ -115,11 +115,11 @@ class Consequences:
             return []
         return list(self._index.fetch(contig, max(start - 1, 0), end))
 
-    def _run(self, changes: Sequence[Change], lines: Sequence[str], code: int) -> list[str]:
+    def _run(self, changes: Sequence[Change], lines: Sequence[str], code: int, *, searching: bool = False) -> list[str]:
         """One run for all; where the tool refuses them, halves, down to the one that it refuses, as far as the patience goes."""
         if not changes:
             return []
-        if self.patience.seconds <= 0:
+        if self.patience.seconds <= 0 or (searching and self.patience.runs <= 0):
             return [GIVEN_UP] * len(changes)
         began = time.monotonic()
         try:
@@ -128,10 +128,8 @@ class Consequences:
             self.patience.spend(time.monotonic() - began)
         if len(changes) == 1:
             return [REFUSED]
-        if self.patience.runs <= 0:
-            return [GIVEN_UP] * len(changes)
         half = len(changes) // 2
-        return self._run(changes[:half], lines, code) + self._run(changes[half:], lines, code)
+        return [said for part in (changes[:half], changes[half:]) for said in self._run(part, lines, code, searching=True)]
 
 
 def _csq(changes: Sequence[Change], lines: Sequence[str], fasta: Path, code: int) -> list[str]:

@@ -8,7 +8,7 @@ from django.db import models
 from accounts.models import Organisation
 from foundation.errors import Refused
 from registry import services
-from registry.models import Annotation, Deployment, IntendedUse, Reference
+from registry.models import Annotation, CalibrationTable, Deployment, IntendedUse, Reference
 
 KINDS = ("centred", "grid-centred", "right-end")
 STRANDS = ("forward", "reverse", "average")
@@ -27,6 +27,7 @@ class Command(BaseCommand):
         parser.add_argument("--deployment", required=True)
         parser.add_argument("--reference", required=True)
         parser.add_argument("--annotation", default="", help="without one no consequence is named")
+        parser.add_argument("--calibration", default="", metavar="SHA256", help="of a calibration table, or how it begins")
         parser.add_argument("--accepts", default="vcf", help=f"with commas, of {', '.join(INPUTS)}")
         parser.add_argument("--protocol", choices=KINDS, default="centred")
         parser.add_argument("--window", type=int, default=512, help="bases")
@@ -52,6 +53,7 @@ class Command(BaseCommand):
                 annotation=_one(Annotation.objects.all(), "annotation", name=options["annotation"])
                 if options["annotation"]
                 else None,
+                calibration=_table(options["calibration"]),
                 deployment=_one(Deployment.objects.all(), "deployment", name=options["deployment"]),
                 protocol=protocol,
                 sla_minutes=SLA,
@@ -61,6 +63,18 @@ class Command(BaseCommand):
         except Refused as error:
             raise CommandError(str(error), returncode=2) from error
         self.stdout.write(f"{made} is offered by {made.definition.laboratory.name}, for {made.get_intended_use_display().lower()}")
+
+
+def _table(begins: str) -> CalibrationTable | None:
+    """The calibration table whose SHA-256 begins so; none where nothing is asked."""
+    if not begins:
+        return None
+    found = list(CalibrationTable.objects.filter(sha256__startswith=begins)[:2])
+    if len(found) != 1:
+        raise CommandError(
+            f"{'several calibration tables begin' if found else 'no calibration table begins'} with {begins}", returncode=2
+        )
+    return found[0]
 
 
 def _one(rows: "models.QuerySet[Row]", what: str, **wanted: str) -> Row:

@@ -11,9 +11,7 @@ from registry.models import TestVersion
 
 
 class Command(BaseCommand):
-    help = (
-        "Keep a table of Δ and probability for what a test pins: its model version, protocol and precision. Nothing shows it yet."
-    )
+    help = "Keep a table of Δ and probability for what a test pins; `offer_test --calibration` then makes a version that shows it."
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("table", type=Path, help="CSV with the heading delta,probability")
@@ -33,3 +31,4 @@ class Command(BaseCommand):
         except (Refused, OSError, UnicodeDecodeError) as error:
             raise CommandError(str(error), returncode=2) from error
         self.stdout.write(f"{made}, {test.protocol}: {len(made.rows)} rows, SHA-256 {made.sha256}")
+        self.stdout.write(f"show it: manage.py offer_test {options['test']} … --calibration {made.sha256[:12]}")
