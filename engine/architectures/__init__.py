@@ -27,7 +27,10 @@ def family_of(raw: Mapping[str, Any]) -> Family:
         raise ModelRefused(
             "config.json has auto_map: Python code in the folder makes this model, and no code of a folder is ever run"
         )
-    fitting = [family for family in FAMILIES if all(name in (family.architecture, family.model_type) for name in given)]
+    fitting = [family for family in FAMILIES if all(name in family.names for name in given)]
+    if fitting and kind != fitting[0].model_type and any(name in fitting[0].aliases for name in given):
+        said = f"model_type must be {fitting[0].model_type!r} with it, and is {kind!r}"[:200]
+        raise ModelRefused(f"{given[0]} is read as {fitting[0].architecture} where config.json says that it is one: {said}")
     if not fitting:
         raise ModelRefused(f"{_served()}, and config.json names {', '.join(given)}"[:400])
     return fitting[0]

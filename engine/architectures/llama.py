@@ -14,4 +14,4 @@ def _no_window(raw: Mapping[str, Any], layers: int) -> None:
         raise ModelRefused("a LlamaForCausalLM has no sliding window, and config.json has sliding_window; Mistral has one")
 
 
-LLAMA = Family("LlamaForCausalLM", "llama", window=_no_window)
+LLAMA = Family("LlamaForCausalLM", "llama", window=_no_window, aliases=("GENERatorForCausalLM",))

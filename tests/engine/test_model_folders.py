@@ -67,6 +67,9 @@ def sharded(tmp_path: Path) -> Path:
         ("Qwen3NextForCausalLM", "qwen3_next", "another model"),
         ("SomethingForCausalLM", None, "runs LlamaForCausalLM and MistralForCausalLM and Qwen3ForCausalLM"),
         ("LlamaForCausalLM", "mistral", "config.json names LlamaForCausalLM, mistral"),
+        ("GENERatorForCausalLM", None, "GENERatorForCausalLM is read as LlamaForCausalLM where"),
+        ("GENERatorForCausalLM", "generator", "config.json names GENERatorForCausalLM, generator"),
+        ("GENERatorForCausalLM", "mistral", "config.json names GENERatorForCausalLM, mistral"),
     ],
 )
 def test_a_family_that_is_not_served_is_told_why(tmp_path: Path, name: str, kind: str | None, words: str) -> None:
@@ -75,9 +78,18 @@ def test_a_family_that_is_not_served_is_told_why(tmp_path: Path, name: str, kind
         configured(tmp_path, raw)
 
 
+def test_generator_by_its_own_name_is_the_llama_that_its_config_says_it_is(tmp_path: Path) -> None:
+    """Numbers of `published.GENERATOR` are compared with transformers; under the other name they are the same numbers."""
+    own = published.with_config(published.GENERATOR, architectures=["GENERatorForCausalLM"])
+    said, named = (read_config(one.write(tmp_path)) for one in (published.GENERATOR, own))
+    assert said == named
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
+        ({"attention_bias": True}, "attention_bias = True is not served, only False: the kernels add no biases"),
+        ({"architectures": ["GENERatorForCausalLM"], "auto_map": {"AutoModelForCausalLM": "m.G"}}, "no code of a folder"),
         ({"auto_map": {"AutoModelForCausalLM": "modeling.Other"}}, "no code of a folder is ever run"),
         ({"mlp_bias": True}, "add no biases"),
         ({"compression_config": {"format": "int"}}, "quantized"),

@@ -194,6 +194,7 @@ def test_who_asks_may_drain_in_every_laboratory_that_works_with_the_deployment(c
 def test_a_stranger_loads_nothing_on_a_worker_of_a_laboratory(crew_worker: Any) -> None:
     """A deployment that nobody offers concerns those whose work the worker does."""
     ours = make_test_version(deployment=DEPLOYMENT).definition.laboratory
+    Worker.objects.update(deployments=[DEPLOYMENT])
     model, stranger = ModelVersion.objects.get(), make_laboratory()
     register_deployment(name="unoffered", model_version=model, precision="fp32", pin={"threads": 1})
     ask = {"worker": "engine-1", "verb": "load", "deployment": "unoffered"}

@@ -1,4 +1,4 @@
-"""With a calibration table at the test version, its probability stands beside every score, and the digest of the table beside that."""
+"""With a calibration table at the test version, its probability stands beside every score, and its digest beside that."""
 
 import csv
 import io
