@@ -158,13 +158,18 @@ def offer_test(
     }
     with transaction.atomic():
         definition, _ = TestDefinition.objects.get_or_create(laboratory=laboratory, code=code, defaults={"name": name})
-        versions = TestDefinition.objects.select_for_update().get(pk=definition.pk).versions
-        latest = versions.order_by("-number").first()
-        if latest is not None and all(getattr(latest, column) == value for column, value in wanted.items()):
-            return latest
-        versions.update(offered=False)
-        number = latest.number + 1 if latest else 1
-        return TestVersion.objects.create(definition=definition, number=number, created_at=clock.now(), **wanted)
+        return _version(definition, wanted)
+
+
+def _version(definition: TestDefinition, wanted: Mapping[str, Any]) -> TestVersion:
+    """The newest version where it is just so, else the next one."""
+    versions = TestDefinition.objects.select_for_update().get(pk=definition.pk).versions
+    latest = versions.order_by("-number").first()
+    if latest is not None and all(getattr(latest, column) == value for column, value in wanted.items()):
+        return latest
+    versions.update(offered=False)
+    number = latest.number + 1 if latest else 1
+    return TestVersion.objects.create(definition=definition, number=number, created_at=clock.now(), **wanted)
 
 
 def _require_of(annotation: Annotation | None, reference: Reference) -> None:
