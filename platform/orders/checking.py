@@ -55,7 +55,7 @@ def check_intake(pk: UUID) -> None:
         _give_up(intake, Reason.INTAKE_TOO_SLOW)
     except FileChanged as error:
         log.error("intake.cannot_be_checked", intake=str(pk), error=error.code)
-        _give_up(intake, Reason(error.code))
+        _give_up(intake, next(reason for reason in Reason if reason == error.code))
     except (DataError, OSError, checker.IntakeError) as error:  # another try would meet the same
         log.error("intake.cannot_be_checked", intake=str(pk), error=type(error).__name__)
         _give_up(intake, Reason.INTAKE_CHECK_FAILED)

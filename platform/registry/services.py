@@ -179,8 +179,8 @@ def _require_of(annotation: Annotation | None, reference: Reference) -> None:
 
 
 def _require_for(table: CalibrationTable | None, deployment: Deployment, protocol: Mapping[str, Any]) -> None:
-    made_of = {"model_version_id": deployment.model_version_id, "protocol": protocol, "precision": deployment.precision}
-    if table is not None and not calibration_tables.fits(table, **made_of):
+    model, precision = deployment.model_version_id, deployment.precision
+    if table and not calibration_tables.fits(table, model_version_id=model, protocol=protocol, precision=precision):
         said = f"{table}, was made for another model version, protocol or precision than this test has"
         raise RegistrationRefused(said, code="test.calibration")
 

@@ -79,7 +79,7 @@ _BLANK: dict[str, Any] = {  # an item that came from no intake record
 
 def curve_of(run: Run) -> Curve | None:
     """What the probabilities of a run are read from; None: it has none."""
-    made_of = {"model_version_id": run.model_version_id, "protocol": run.protocol, "precision": run.precision}
+    made_of: dict[str, Any] = {"model_version_id": run.model_version_id, "protocol": run.protocol, "precision": run.precision}
     return calibration.curve(run.test_version, **made_of) if run.item_set.kind == "variant" else None
 
 
