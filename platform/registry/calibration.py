@@ -12,6 +12,7 @@ import math
 from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 from uuid import UUID
@@ -67,11 +68,18 @@ class Curve:
 
 def curve(test: TestVersion, *, model_version_id: UUID, protocol: Mapping[str, Any], precision: str) -> Curve | None:
     """What a test version reads probabilities from; None where it names no table, or the scores were made otherwise."""
-    table = test.calibration
-    if table is None or not fits(table, model_version_id=model_version_id, protocol=protocol, precision=precision):
+    if test.calibration_id is None:
         return None
+    table, found = _read(test.calibration_id)
+    return found if fits(table, model_version_id=model_version_id, protocol=protocol, precision=precision) else None
+
+
+@lru_cache(maxsize=8)
+def _read(pk: UUID) -> tuple[CalibrationTable, Curve]:
+    """Once a process: a row never changes."""
+    table = CalibrationTable.objects.get(pk=pk)
     deltas, chances = zip(*table.rows, strict=True)
-    return Curve(deltas, chances, table.sha256, table.source)
+    return table, Curve(deltas, chances, table.sha256, table.source)
 
 
 def fits(table: CalibrationTable, *, model_version_id: UUID, protocol: Mapping[str, Any], precision: str) -> bool:

@@ -86,7 +86,7 @@ def run_to_show(actor: Actor, order: Order) -> Run | None:
         return None
     if actor.may(Verb.VIEW_UNRELEASED, order.performing_laboratory_id):
         reported = Run.objects.filter(order_id=order.pk, kind__in=[RunKind.CLINICAL, RunKind.REPEAT])
-        newest = reported.exclude(state="cancelled").select_related("item_set__reference").order_by("-created_at")
+        newest = reported.exclude(state="cancelled").select_related("item_set__reference", "test_version").order_by("-created_at")
         return newest.first()
     version = released_version(order)
     return version.run if version else None

@@ -88,7 +88,7 @@ def test_generator_by_its_own_name_is_the_llama_that_its_config_says_it_is(tmp_p
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"attention_bias": True}, "attention_bias = True is not served, only False: the kernels add no biases"),
+        ({"attention_bias": True}, "attention_bias = 'True' is not served, only False: the kernels add no biases"),
         ({"architectures": ["GENERatorForCausalLM"], "auto_map": {"AutoModelForCausalLM": "m.G"}}, "no code of a folder"),
         ({"auto_map": {"AutoModelForCausalLM": "modeling.Other"}}, "no code of a folder is ever run"),
         ({"mlp_bias": True}, "add no biases"),
