@@ -43,7 +43,7 @@ def page(ward: Ward, name: str = "engine") -> str:
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        (LOADED, ["● done", "Oda Operator", "Load <b>ecoli-orf-6l-fp32</b>", "loaded in 2.7 s"]),
+        (LOADED, ["● done", "Oda Operator", "Load <b>ecoli-orf-2k-fp32</b>", "loaded in 2.7 s"]),
         (UNLOADED, ["Unload <b>", "drained in 1.2 s, unloaded in 0.3 s, 2 jobs finished, 1 job given back"]),
         (REFUSED, ["▲ not done", "it serves &lt;b&gt;one&lt;/b&gt; already"]),
         ({"state": "asked"}, ["▲ open", "worker engine-1 is gone"]),
@@ -90,8 +90,8 @@ def test_a_deployment_tells_its_bits_and_how_long_each_worker_took_to_load_it(wa
 
 
 def test_why_a_worker_does_not_serve_a_deployment_stands_there_word_for_word(ward: Ward) -> None:
-    why = "deployment ecoli-orf-6l-fp32 is pinned to golden bits 000000000000… and this machine gives 1111"
-    lease.take_name("engine-1", kind="engine").extend({"refused": {"ecoli-orf-6l-fp32": why}})
-    assert shown(f"not ecoli-orf-6l-fp32: {why}", page(ward))
+    why = "deployment ecoli-orf-2k-fp32 is pinned to golden bits 000000000000… and this machine gives 1111"
+    lease.take_name("engine-1", kind="engine").extend({"refused": {"ecoli-orf-2k-fp32": why}})
+    assert shown(f"not ecoli-orf-2k-fp32: {why}", page(ward))
     Worker.objects.update(lease_until=clock.now() - timedelta(minutes=1))
     assert shown(why, page(ward))  # when its process is gone, too

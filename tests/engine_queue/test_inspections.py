@@ -36,7 +36,7 @@ def agreed(deployment: Deployment, registered: dict[str, Any], loaded: dict[str,
 @pytest.mark.parametrize(
     ("registered", "said"),
     [
-        ({"weights_sha256": "other"}, "its folder no longer holds the weights that were registered as ecoli-orf-6l 1.0"),
+        ({"weights_sha256": "other"}, "its folder no longer holds the weights that were registered as ecoli-orf-2k 1.0"),
         ({"config_sha256": "other"}, "no longer holds the settings"),
         ({"tokenizer_sha256": "other"}, "no longer holds the tokenizer files"),
         ({"golden": "0" * 64}, "golden bits gggggggggggg… and -132.5 nats, where 000000000000… and -132.5 were found"),

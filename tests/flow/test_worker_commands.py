@@ -90,7 +90,7 @@ def test_a_folder_that_is_not_what_was_registered_is_refused_and_the_page_can_sa
     model = make_test_version().deployment.model_version
     inspected(model, {"fingerprint": "x", "golden": "y", "engine_version": engine_version, "weights_sha256": "0" * 64})
     line = refused(workers, *engine_worker("--deployment", DEPLOYMENT))
-    assert "its folder no longer holds the weights that were registered as ecoli-orf-6l 1.0" in line
+    assert "its folder no longer holds the weights that were registered as ecoli-orf-2k 1.0" in line
     (seen,) = selectors.workers()
     assert not seen.alive
     assert line.endswith(seen.refused[DEPLOYMENT])
