@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Protocol
 
 import structlog
-from django.db import transaction
+from django.db import connection, transaction
 
 from accounts.models import Organisation
 from accounts.roles import Verb
@@ -110,6 +110,7 @@ class Errands(threading.Thread):
                 log.warning("errands.database_away", error=type(error).__name__)
             except Exception:  # process edge: without this thread nobody would run the next one
                 log.exception("errands.failed", worker=self._crew.lease.name)
+        connection.close()  # this thread's own
 
     def stop(self) -> None:
         """End after the present errand, or with the process."""
