@@ -3,6 +3,7 @@
 A pass that was stopped (`Batch.stoppable`, `Signal.raised`) comes back without outputs. Its sequences are *held*: they keep their
 blocks, nobody sends them away, and one that is cancelled goes when the pass has ended. Their slots are lent to STAT meanwhile.
 Where STAT can fit only without their blocks the pass is *abandoned*: nothing of it counts, its sequences are as they were before.
+That happens to so many passes in succession as one may stand still; STAT then waits for the end of the next.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ from engine.batch import Batch, Row, RowOutput
 from engine.preemption import Leaving, victims
 from engine.request import Outcome, Priority
 from engine.scheduler import Scheduler
+from engine.sequence import Sequence
+from engine.trunks import Trunk
 
 
 @dataclass(slots=True)
@@ -24,14 +27,21 @@ class Standing:
     lent: int  # slots: of those in it who are below STAT
     freezes: int = 0  # times that steps of STAT ran meanwhile
     seconds: float = 0.0  # that they took
-    since: float | None = None  # when the first of them began, since it was last stopped
+    since: float | None = None  # when the last of them began; None: there was none since it was last stopped
     capped: bool = False  # STAT waited because it had stood still as often, or as long, as it may
+
+
+def _came(sequence: Sequence) -> float:
+    """When the first came for whom this is urgent."""
+    waiters = sequence.waiters.values() if isinstance(sequence, Trunk) else ()
+    return min((one.queued_at for one in waiters if one.priority is Priority.STAT), default=sequence.queued_at)
 
 
 class FreezingScheduler(Scheduler):
     """Continuous batching whose passes may stand still."""
 
     _standing: Standing | None = None
+    _in_vain = 0  # passes of lower work that were abandoned for STAT since one of them has ended
 
     @property
     def places(self) -> int:
@@ -48,16 +58,23 @@ class FreezingScheduler(Scheduler):
         one = self._standing
         if one is None:
             return super().schedule(now)
-        batch = super().schedule(now) if self._may_stand(one, now) else Batch(())
+        begun = self._stood(one, now)
+        if self.held <= self._doomed:  # nobody is left who wants it
+            self._go_on(one, now)
+            self._abandon(one)
+            return super().schedule(now)
+        batch = super().schedule(now) if self._may_stand(one, begun=begun) else Batch(())
         if self._standing is None:  # abandoned
-            self._stood(one, now)
+            self._go_on(one, now)
             return batch
         if not batch.rows and not (batch.swap_outs and self.making_way):
-            return self._resumed(one, now, batch)
-        if one.since is None:
-            one.since, one.freezes, self.freezes = now, one.freezes + 1, self.freezes + 1
+            self._go_on(one, now)
+            return self._resumed(one, batch)
+        if not begun:
+            one.freezes, self.freezes = one.freezes + 1, self.freezes + 1
             for handle in self.held:
                 self._by_handle[handle].stand_still("frozen", now)
+        one.since = now
         return dataclasses.replace(batch, beside=True)
 
     def postprocess(self, batch: Batch, outputs: list[RowOutput] | None) -> list[Outcome]:
@@ -72,6 +89,8 @@ class FreezingScheduler(Scheduler):
         if one is not None:
             self.capped_starts += self._waiting.count(Priority.STAT) if one.capped else 0
             self._let_loose()
+        if self._in_vain and any(self._by_handle[row.handle].priority is not Priority.STAT for row in batch.rows):
+            self._in_vain = 0
         super()._count(batch, outputs)
         if one is not None:
             self._take_back()
@@ -85,47 +104,70 @@ class FreezingScheduler(Scheduler):
     def _let_loose(self) -> None:
         self._standing, self.held, self.admits = None, frozenset(), Priority.ROUTINE
 
-    def _may_stand(self, one: Standing, now: float) -> bool:
+    def _may_stand(self, one: Standing, *, begun: bool) -> bool:
         """Whether STAT may run now; at a limit it waits for the end of the pass."""
-        spent = one.seconds + (0.0 if one.since is None else now - one.since)
-        if spent >= self.config.frozen_seconds or (one.since is None and one.freezes >= self.config.freezes):
+        if one.seconds >= self.config.frozen_seconds or (not begun and one.freezes >= self.config.freezes):
             one.capped = one.capped or self._waiting.count(Priority.STAT) > 0
             return False
         return True
 
-    def _resumed(self, one: Standing, now: float, between: Batch) -> Batch:
-        """The pass once more, with what became free and what is to be copied meanwhile, but not what had been before."""
-        self._stood(one, now)
-        return dataclasses.replace(between, rows=one.batch.rows, signal=self.signal, stoppable=True, resumes=True)
+    def _of_stat(self) -> list[Sequence]:
+        """Short STAT in what stands still: trunks there that have found an urgent waiter."""
+        return [self._by_handle[handle] for handle in self.held & self._slots.urgent.keys()]
 
-    def _stood(self, one: Standing, now: float) -> None:
-        if one.since is not None:
-            spent = max(0.0, now - one.since)  # clocks are set back at times
-            one.seconds, one.since = one.seconds + spent, None
-            self.frozen_seconds += spent
-            for row in one.batch.rows:
-                sequence = self._by_handle.get(row.handle)
-                if sequence is not None and sequence.running:  # else it was sent away meanwhile
-                    sequence.go_on(now)
+    def _behind(self, sequence: Sequence) -> bool:
+        """Whether one came after somebody of STAT who waits for what stands still."""
+        own = self._of_stat() if self.held else []
+        return bool(own) and sequence.queued_at > min(map(_came, own))
+
+    def _resumed(self, one: Standing, between: Batch) -> Batch:
+        """The pass once more, with what became free and what is to be copied meanwhile, but not what had been before."""
+        stoppable = not self._of_stat()
+        return dataclasses.replace(between, rows=one.batch.rows, signal=self.signal, stoppable=stoppable, resumes=True)
+
+    def _stood(self, one: Standing, now: float) -> bool:
+        """Count the time since the last step of STAT began, for clocks are set back at times; whether there was one."""
+        if one.since is None:
+            return False
+        spent = max(0.0, now - one.since)
+        one.seconds, one.since = one.seconds + spent, None
+        self.frozen_seconds += spent
+        return True
+
+    def _go_on(self, one: Standing, now: float) -> None:
+        """Nobody in it stands still any more, but for those who were sent away meanwhile."""
+        for row in one.batch.rows:
+            sequence = self._by_handle.get(row.handle)
+            if sequence is not None and sequence.running:
+                sequence.go_on(now)
 
     def _rows(self) -> list[Row]:
         return self._slots.deal(self.budget.now, self.held)
+
+    def _next(self) -> Sequence | None:
+        """As any; but nobody passes short STAT in what stands still."""
+        found = super()._next()
+        return None if found is None or self._behind(found) else found
 
     def _make_room(self) -> bool:
         """While a pass stands still, for STAT alone; where that takes blocks that are pinned, the pass is abandoned."""
         if self._standing is None:
             return super()._make_room()
         first = self._waiting.first()
-        if first is None or first.priority is not Priority.STAT:
+        if first is None or first.priority is not Priority.STAT or self._behind(first):
             return False
         if super()._make_room():
             return True
         if self.running >= self.places or self._fits(first):
             return False
+        if self._in_vain >= max(1, self.config.freezes):  # those below would never come further
+            self._standing.capped = True
+            return False
         pinned, self.held = self.held, frozenset()
         if not super()._make_room():
             self.held = pinned
             return False
+        self._in_vain += 1
         self._abandon(self._standing)
         return True
 

@@ -21,6 +21,26 @@ from tests.engine.windows_by_hand import Desk  # noqa: E402
 CONFIG = EngineConfig(blocks=160, block_size=16, slots=8, token_budget=256, chunk=64, poison_free_blocks=True)
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Known where `tests/engine` is named on the command line."""
+    parser.addoption("--every-point", action="store_true", help="preempt at every point on the slow kernels too")
+    parser.addoption("--forced-preemption", action="store_true", help="preempt lower work in every second step of every engine")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--forced-preemption", default=False):
+        from tests.engine import driving, preempting_by_force
+
+        preempting_by_force.everywhere(driving)
+
+
+@pytest.fixture(autouse=True)
+def _undisturbed(request: pytest.FixtureRequest) -> None:
+    marker = request.node.get_closest_marker("undisturbed")
+    if marker is not None and request.config.getoption("--forced-preemption", default=False):
+        pytest.skip(f"not preempted by force: it {marker.args[0]}")
+
+
 @pytest.fixture(scope="session")
 def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_checkpoint(tmp_path_factory.mktemp("model"), Shape())

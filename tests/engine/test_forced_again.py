@@ -1,4 +1,4 @@
-"""What is promised elsewhere, once more with passes that are stopped after every layer of every second step while STAT comes."""
+"""What is promised elsewhere, once more with lower work that is stopped or sent away in every second step."""
 
 from __future__ import annotations
 
@@ -6,17 +6,15 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.stateful import invariant, rule
 
 from engine.config import Kernels, Precision
 from engine.runner import Runner
 from tests.engine import driving
 from tests.engine.conftest import CONFIG
-from tests.engine.driving import Arrival, bits, drive, echo
-from tests.engine.freezing_by_force import Forced
+from tests.engine.driving import Arrival, bits, drive
+from tests.engine.preempting_by_force import Forced
 from tests.engine.test_bits import FAST, PLAIN, REQUESTS, check_mixes, oracle_of, runner_of
-from tests.engine.test_conservation import Life, SlidingLife
+from tests.engine.test_freezing_life import FrozenLife, FrozenSlidingLife
 from tests.engine.test_sliding_trunks import REFERENCE as SHARED
 from tests.engine.test_sliding_trunks import WINDOW, Played, Score, alternate
 from tests.engine.test_what_blocks_hold import lived
@@ -68,40 +66,14 @@ def test_trunks_that_slide_end_with_all_their_alternates(forced: list[Forced]) -
     assert forced[0].freezes > 0
 
 
-class FrozenLife(Life):
-    """A random life with passes that are stopped, and whatever else happens meanwhile."""
-
-    @rule(cancelled=st.integers(0, 60))
-    def stop(self, cancelled: int) -> None:
-        batch = self.policy.schedule(0.0)
-        self.policy.cancel(cancelled)
-        self.end(self.policy.postprocess(batch, None if batch.stoppable and batch.rows else echo(batch)))
-
-    @invariant()
-    def nothing_is_lost(self) -> None:
-        self.policy.pool.check(self.policy.tables())
-        assert self.policy.ledger.check()
-        assert self.policy.running <= self.policy.places
-
-    @invariant()
-    def what_stands_still_is_pinned(self) -> None:
-        one = self.policy._standing
-        self.policy.cache.strike_out()  # as whoever looks for blocks does first
-        for row in one.batch.rows if one else ():
-            sequence = self.policy._by_handle[row.handle]
-            assert sequence.running
-            assert sequence.computed == row.start or sequence.computed < row.commit
-            assert row.blocks is sequence.blocks
-            assert all(self.policy.pool.references(block) > 0 for block in row.blocks)
-            assert not any(block in self.policy.cache._keys for block in row.blocks[-(-row.start // 8) - row.first :])
+class ForcedLife(FrozenLife):
+    """The random life of `test_freezing_life`, whose second steps are disturbed as well."""
 
 
-class FrozenSlidingLife(FrozenLife):
+class ForcedSlidingLife(FrozenSlidingLife):
     """The same with a sliding window."""
 
-    limits = SlidingLife.limits
 
-
-TestFrozenLife, TestFrozenSlidingLife = FrozenLife.TestCase, FrozenSlidingLife.TestCase
-TestFrozenLife.settings = settings(max_examples=120, stateful_step_count=50, deadline=None)
-TestFrozenSlidingLife.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
+TestForcedLife, TestForcedSlidingLife = ForcedLife.TestCase, ForcedSlidingLife.TestCase
+TestForcedLife.settings = settings(max_examples=60, stateful_step_count=50, deadline=None)
+TestForcedSlidingLife.settings = settings(max_examples=20, stateful_step_count=40, deadline=None)
