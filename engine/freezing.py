@@ -9,6 +9,7 @@ That happens to so many passes in succession as one may stand still; STAT then w
 from __future__ import annotations
 
 import dataclasses
+import math
 from dataclasses import dataclass
 
 from engine.batch import Batch, Row, RowOutput
@@ -32,9 +33,9 @@ class Standing:
 
 
 def _came(sequence: Sequence) -> float:
-    """When the first came for whom this is urgent."""
+    """When the first STAT came that waits at a trunk; it is late for whoever was promoted in the pass itself."""
     waiters = sequence.waiters.values() if isinstance(sequence, Trunk) else ()
-    return min((one.queued_at for one in waiters if one.priority is Priority.STAT), default=sequence.queued_at)
+    return min((one.queued_at for one in waiters if one.priority is Priority.STAT), default=math.inf)
 
 
 class FreezingScheduler(Scheduler):

@@ -206,7 +206,7 @@ class EngineLoop:
             if not drain:
                 self._hurries = True
                 for handle in self._open:
-                    self._commands.append(functools.partial(self.engine.cancel, handle))
+                    self._order(functools.partial(self.engine.cancel, handle), urgent=True)
                 self._seat.urge()
             self._wake.notify()
         if self._thread.ident is None:  # nobody started the loop, or it could not be started

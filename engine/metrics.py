@@ -102,7 +102,7 @@ _ENGINE = (
     Metric("freezes", "counter", "times", "a pass stood still between two layers while steps of STAT ran"),
     Metric("frozen_seconds", "counter", "seconds", "that passes stood still for STAT"),
     Metric("capped_starts", "counter", "sequences", "of STAT waited for a pass that had stood still as often or as long as it may"),
-    Metric("abandoned_passes", "counter", "passes", "given up while they stood still: STAT needed their blocks, or all was cancelled"),
+    Metric("abandoned_passes", "counter", "passes", "given up while they stood still: STAT took the blocks, or all was cancelled"),
     Metric("abandoned_tokens", "counter", "tokens", "of them, computed in part and to be computed again; not among `tokens`"),
     Metric(
         "layers_until_start",

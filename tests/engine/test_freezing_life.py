@@ -38,8 +38,7 @@ class FrozenLife(Life):
 
     @rule(request=requests(), cancelled=st.integers(0, 60), fault=st.integers(0, 12), late=st.booleans())
     def step(self, request: Request, cancelled: int, fault: int, late: bool) -> None:
-        batch = self._scheduled(request, late=late)
-        self.policy.cancel(cancelled)
+        batch = self._scheduled(request, cancelled, late=late)
         outputs = echo(batch)
         if fault < len(outputs):
             outputs[fault] = RowOutput(error=RowFailed())
@@ -47,15 +46,19 @@ class FrozenLife(Life):
 
     @rule(request=requests(), cancelled=st.integers(0, 60), late=st.booleans())
     def stop(self, request: Request, cancelled: int, late: bool) -> None:
-        batch = self._scheduled(request, late=late)
-        self.policy.cancel(cancelled)
+        batch = self._scheduled(request, cancelled, late=late)
         self.end(self.policy.postprocess(batch, None if batch.stoppable and batch.rows else echo(batch)))
 
-    def _scheduled(self, request: Request, *, late: bool) -> Batch:
+    def _scheduled(self, request: Request, cancelled: int, *, late: bool) -> Batch:
+        """A step that computes; meanwhile requests come, are cancelled, held, promoted and demoted."""
         batch = self.policy.schedule(self.now)
         assert self.policy.idle_slot_steps == 0
         if late:
             self.add(request, Priority.STAT)
+        self.policy.hold(cancelled - 30)
+        self.policy.reclass(cancelled - 20, Priority.STAT)
+        self.policy.reclass(cancelled - 10, Priority.URGENT)
+        self.policy.cancel(cancelled)
         return batch
 
     @invariant()
