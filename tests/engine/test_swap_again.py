@@ -20,7 +20,7 @@ from tests.engine.swapping_by_force import Shelf, Shoved
 from tests.engine.test_bits import FAST, PLAIN, REQUESTS, check_mixes, oracle_of, runner_of
 from tests.engine.test_conservation import CONFIG as TINY
 from tests.engine.test_conservation import Life, SlidingLife
-from tests.engine.test_freezing_again import FrozenLife
+from tests.engine.test_freezing_life import FrozenLife
 from tests.engine.test_what_blocks_hold import STEPS
 from tests.engine.test_what_blocks_hold import Life as RememberingLife
 
