@@ -24,7 +24,7 @@ class FrozenLife(Life):
 
     def __init__(self) -> None:
         super().__init__()
-        self.policy = scheduler(LIMITED, self.limits)
+        self.policy = scheduler(LIMITED, self.limits, outside=self.outside())
         self.now = 0.0
         self.seen = (0.0, 0)
 
