@@ -9,14 +9,17 @@ import os
 import shutil
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import structlog
 
+from registry.errors import RegistrationRefused
+
 log = structlog.get_logger(__name__)
 
 _MARK = ".unfinished-"
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY  # the folder itself is locked: it may be one that nothing can be written to
 
 
 def unfinished(folder: Path, ending: str) -> Path:
@@ -26,35 +29,42 @@ def unfinished(folder: Path, ending: str) -> Path:
 
 @contextmanager
 def registering(folder: Path) -> Iterator[None]:
-    """Write to a folder; what killed registrations left there is taken away first."""
-    folder.mkdir(parents=True, exist_ok=True)
-    sweep(folder)
-    with _opened(folder) as lock:
+    """Write to a folder; what killed registrations left there is taken away first. Raises `RegistrationRefused` where it cannot be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        sweep(folder)
+        lock = os.open(folder, _FOLDER)
+    except OSError as error:
+        raise RegistrationRefused(f"the folder {folder} cannot be used ({error.strerror or error})") from error
+    try:
         fcntl.flock(lock, fcntl.LOCK_SH)
         yield
+    finally:
+        os.close(lock)
 
 
 def sweep(folder: Path) -> int:
     """Take unfinished copies away, unless a registration is under way; how many there were."""
     if not any(folder.glob(f"{_MARK}*")):
         return 0
-    with _opened(folder) as lock:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return 0
+    lock = os.open(folder, _FOLDER)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         found = list(folder.glob(f"{_MARK}*"))
         for left in found:
-            shutil.rmtree(left, ignore_errors=True) if left.is_dir() else left.unlink(missing_ok=True)
+            _remove(left)
+    except BlockingIOError:
+        return 0
+    finally:
+        os.close(lock)
     log.warning("registry.swept", folder=folder.name, count=len(found))
     return len(found)
 
 
-@contextmanager
-def _opened(folder: Path) -> Iterator[int]:
-    """The folder itself is what is locked: it may be one that nothing can be written to."""
-    opened = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        yield opened
-    finally:
-        os.close(opened)
+def _remove(left: Path) -> None:
+    """What cannot be removed stays: nothing rests on it, and nobody's start or registration should."""
+    if left.is_dir():
+        shutil.rmtree(left, ignore_errors=True)
+        return
+    with suppress(OSError):
+        left.unlink()

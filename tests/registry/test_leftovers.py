@@ -13,6 +13,7 @@ import pytest
 from django.core.management import call_command
 
 from registry import admission, annotation_admission, leftovers, model_folders
+from registry.errors import RegistrationRefused
 from registry.models import Reference
 from tests.registry import genes
 from tests.services import ROOT
@@ -68,6 +69,12 @@ def test_what_is_being_written_is_left_and_what_was_killed_goes(tmp_path: Path) 
         other.wait(10)
         assert leftovers.sweep(tmp_path) == 3
     assert [path.name for path in tmp_path.iterdir()] == [".cache"]
+
+
+def test_a_folder_that_cannot_be_used_is_refused_in_words(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(RegistrationRefused, match=r"file cannot be used \(File exists\)"), leftovers.registering(tmp_path / "file"):
+        pass
 
 
 @pytest.mark.django_db
