@@ -29,7 +29,7 @@ def unfinished(folder: Path, ending: str) -> Path:
 
 @contextmanager
 def registering(folder: Path) -> Iterator[None]:
-    """Write to a folder; what killed registrations left there is taken away first. Raises `RegistrationRefused` where it cannot be."""
+    """Write to a folder; what killed registrations left there goes first. Raises `RegistrationRefused` where it cannot be used."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         sweep(folder)
