@@ -1,9 +1,9 @@
 """`python -m benchmarks.labelled`: labelled variants by `python -m engine score` and by transformers on the same weights.
 
-Two figures decide: the largest difference of Δ, and how far the areas under the ROC curve lie apart. Two computations in float32
-order a pair differently when its scores lie closer than they can tell, so the areas may differ by the share of such pairs and by no
-more: it is said beside them. The way of transformers is written here as plainly as it can be, a window cut from the reference and
-one full forward each, and shares no code with ours.
+The judge is transformers in float64: how far both computations in float32, the engine's and transformers' own, lie from it, in Δ
+and in the area under the ROC curve. A computation in float32 orders a pair wrongly when its scores lie closer than it can tell; how
+many pairs it ordered wrongly is said, and how far apart the furthest of them really are. The way of transformers is written here as
+plainly as it can be, a window cut from the reference and one full forward each, and shares no code with ours.
 """
 
 from __future__ import annotations
@@ -38,20 +38,38 @@ class Labelled:
 
 
 @dataclass(frozen=True)
+class Judged:
+    """One computation in float32 beside that in float64."""
+
+    area: float
+    largest_difference: float  # of a Δ, nats
+    wrong_pairs: int  # ordered otherwise
+    furthest: float  # nats between the scores of such a pair, in float64
+
+    def said(self, exact: float) -> str:
+        """In one line."""
+        pairs = (
+            f"{self.wrong_pairs:,} pairs ordered otherwise, at most {self.furthest:.1e} nats apart"
+            if self.wrong_pairs
+            else "no pair otherwise"
+        )
+        return f"{self.area:.7f} ({abs(self.area - exact):.1e} off; Δ at most {self.largest_difference:.1e} nats off; {pairs})"
+
+
+@dataclass(frozen=True)
 class Agreement:
-    """Both areas, and how far apart the scores of one variant lie at most."""
+    """The areas under the curve by the engine and by transformers, in float32, and by transformers in float64."""
 
     variants: int
     positives: int
-    ours: float
-    theirs: float
-    largest_difference: float  # nats
-    undecided: float  # share of the pairs whose scores lie closer than twice that
+    ours: Judged
+    theirs: Judged
+    exact: float
 
     @property
     def apart(self) -> float:
-        """Of the areas."""
-        return abs(self.ours - self.theirs)
+        """Of the areas in float32."""
+        return abs(self.ours.area - self.theirs.area)
 
 
 def compare(model: Path, reference: Path, vcf: Path, positive: str, negative: str, *, window: int, strand: str) -> Agreement:
@@ -64,12 +82,23 @@ def compare(model: Path, reference: Path, vcf: Path, positive: str, negative: st
             raise ValueError("the engine did not score every record")
         found = list(_scored(out, positive, negative))
     variants, ours = [variant for variant, _ in found], np.array([delta for _, delta in found])
-    theirs = by_transformers(model, _bases(reference), variants, window=window, reverse=strand == "reverse")
+    asked = {"window": window, "reverse": strand == "reverse"}
+    theirs, exact = (
+        by_transformers(model, _bases(reference), variants, precision=kind, **asked) for kind in ("float32", "float64")
+    )
     labels = np.array([variant.positive for variant in variants])
-    areas = [auroc(-deltas[labels], -deltas[~labels]) for deltas in (ours, theirs)]
-    largest = float(np.abs(ours - theirs).max())
-    undecided = closer(ours[labels], ours[~labels], 2 * largest)
-    return Agreement(len(variants), int(labels.sum()), areas[0], areas[1], largest, undecided)
+    area = auroc(-exact[labels], -exact[~labels])
+    return Agreement(len(variants), int(labels.sum()), judged(ours, exact, labels), judged(theirs, exact, labels), area)
+
+
+def judged(found: Reals, exact: Reals, labels: npt.NDArray[np.bool_]) -> Judged:
+    """Scores that should be lower where the label holds, beside those that decide."""
+    order, truth = (np.sign(deltas[labels][:, None] - deltas[~labels][None, :]) for deltas in (found, exact))
+    wrong = order != truth
+    distances = np.abs(exact[labels][:, None] - exact[~labels][None, :])[wrong]
+    largest = float(np.abs(found - exact).max())
+    area = auroc(-found[labels], -found[~labels])
+    return Judged(area, largest, int(wrong.sum()), float(distances.max(initial=0.0)))
 
 
 def auroc(positives: Reals, negatives: Reals) -> float:
@@ -78,18 +107,13 @@ def auroc(positives: Reals, negatives: Reals) -> float:
     return float(below.sum() / 2 / len(positives) / len(negatives))
 
 
-def closer(positives: Reals, negatives: Reals, distance: float) -> float:
-    """Share of pairs that lie at most so far apart."""
-    ordered = np.sort(negatives)
-    within = np.searchsorted(ordered, positives + distance, "right") - np.searchsorted(ordered, positives - distance, "left")
-    return float(within.sum() / len(positives) / len(negatives))
-
-
-def by_transformers(model: Path, bases: str, variants: Sequence[Labelled], *, window: int, reverse: bool) -> Reals:
+def by_transformers(
+    model: Path, bases: str, variants: Sequence[Labelled], *, window: int, reverse: bool, precision: str = "float32"
+) -> Reals:
     """Δ of each: the summed log-likelihood of its window with the change, minus without."""
     windows = [_windows(bases, variant, window, reverse) for variant in variants]
     distinct = sorted({text for pair in windows for text in pair}, key=lambda text: (len(text), text))
-    values = dict(zip(distinct, _log_likelihoods(model, distinct), strict=True))
+    values = dict(zip(distinct, _log_likelihoods(model, distinct, precision), strict=True))
     return np.array([values[alternate] - values[reference] for reference, alternate in windows])
 
 
@@ -101,13 +125,13 @@ def _windows(bases: str, variant: Labelled, window: int, reverse: bool) -> tuple
     return reference, alternate
 
 
-def _log_likelihoods(model: Path, texts: Sequence[str]) -> Iterator[float]:
+def _log_likelihoods(model: Path, texts: Sequence[str], precision: str) -> Iterator[float]:
     """In the order given; texts of one length go together, so that nothing is padded."""
     import torch
     from transformers import AutoModelForCausalLM
 
     vocabulary = json.loads((model / "vocab.json").read_text(encoding="utf-8"))
-    network = AutoModelForCausalLM.from_pretrained(model, dtype=torch.float32)  # as it is made: without dropout
+    network = AutoModelForCausalLM.from_pretrained(model, dtype=getattr(torch, precision))  # as it is made: without dropout
     first = 0
     while first < len(texts):
         batch = [text for text in texts[first : first + _BATCH] if len(text) == len(texts[first])]
@@ -153,10 +177,10 @@ def main() -> None:
     asked = vars(commands.parse_args())
     found = compare(**asked)
     print(f"{found.variants:,} variants, {found.positives:,} of them {asked['positive']}")
-    print(f"AUROC by the engine {found.ours:.7f}, by transformers {found.theirs:.7f}: {found.apart:.1e} apart")
-    print(
-        f"largest difference of a score {found.largest_difference:.1e} nats; pairs too close to order {found.undecided:.1e} of all"
-    )
+    print(f"AUROC by transformers in float64 {found.exact:.7f}")
+    print(f"by the engine in float32 {found.ours.said(found.exact)}")
+    print(f"by transformers in float32 {found.theirs.said(found.exact)}")
+    print(f"the engine and transformers in float32 are {found.apart:.1e} apart")
 
 
 if __name__ == "__main__":

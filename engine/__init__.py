@@ -11,7 +11,7 @@ Importing this package imports no torch: `load` does, after it has pinned the in
 from engine.blocks import BlockPool
 from engine.config import EngineConfig
 from engine.engine import Engine
-from engine.errors import EngineError, RequestRefused, RequestTooLarge, RowFailed
+from engine.errors import EngineError, RequestRefused, RequestTooLarge, RowFailed, UnknownContig
 from engine.fingerprint import Deployment
 from engine.loading import load
 from engine.loop import EngineLoop
@@ -71,6 +71,7 @@ __all__ = [
     "SiteScore",
     "Tokenizer",
     "Turns",
+    "UnknownContig",
     "Variant",
     "VariantPlan",
     "VariantScore",

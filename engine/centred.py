@@ -7,7 +7,7 @@ on which more bases stand, so that the change always stays inside.
 from __future__ import annotations
 
 from engine import alternates
-from engine.errors import ReferenceMismatch, UnsupportedAllele
+from engine.errors import OutsideContig, ReferenceMismatch, UnsupportedAllele
 from engine.protocols import CUT_LEFT, CUT_RIGHT, TRIMMED, Fetch, Protocol, Variant, VariantPlan
 from engine.request import Sharing
 from engine.tokenizers.interface import Tokenizer
@@ -72,7 +72,7 @@ def rest(left: int, right: int, length: int, tokenizer: Tokenizer) -> tuple[int,
 def alleles(protocol: Protocol, variant: Variant, fetch: Fetch) -> tuple[str, str]:
     """REF and ALT in upper case, REF compared with the reference.
 
-    Raises ReferenceMismatch when REF is not what `fetch` gives and UnsupportedAllele for empty or too long alleles.
+    Raises what `compare_ref` raises, and UnsupportedAllele for empty or too long alleles.
     """
     ref, alt = variant.ref.upper(), variant.alt.upper()
     for name, allele in (("REF", ref), ("ALT", alt)):
@@ -85,10 +85,19 @@ def alleles(protocol: Protocol, variant: Variant, fetch: Fetch) -> tuple[str, st
 
 
 def compare_ref(variant: Variant, ref: str, fetch: Fetch) -> None:
-    """ReferenceMismatch when upper-case `ref` is not what the reference holds at the variant's position."""
+    """ReferenceMismatch when upper-case `ref` is not what the reference holds at the variant's position.
+
+    OutsideContig where it holds nothing there: before base 1, which VCF names 0, or behind the last one.
+    """
     at = variant.position - 1
-    if not 0 <= at <= variant.contig_length - len(ref):
-        raise ReferenceMismatch(f"position {variant.position} lies outside the contig of {variant.contig_length} bases")
+    inside(variant.position, "POS", variant.contig_length)
+    inside(at + len(ref), "the end of REF", variant.contig_length)
     found = fetch(at, at + len(ref)).upper()
     if found != ref:
         raise ReferenceMismatch(f"REF is {ref} and the reference holds {found} at position {variant.position}")
+
+
+def inside(position: int, name: str, contig_length: int) -> None:
+    """OutsideContig for a 1-based position that is none of the contig's bases."""
+    if not 1 <= position <= contig_length:
+        raise OutsideContig(f"{name} is {position}, outside the contig of {contig_length} bases")

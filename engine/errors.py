@@ -7,6 +7,8 @@ EngineError
 │   ├── InvalidRequest          empty, or with ids outside the vocabulary
 │   ├── UnknownSymbol           a character that the tokenizer has no id for
 │   ├── ReferenceMismatch       the REF allele is not what the reference holds
+│   ├── OutsideContig           a position before the first base of the contig, or behind its last
+│   ├── UnknownContig           a contig that the reference does not hold
 │   ├── UnsupportedAllele       symbolic, empty or too long for the window
 │   │   └── UnequalAlleles      of lengths that the protocol cannot compare
 │   └── UnsupportedTokenizer    tokens of unequal width, where the protocol needs them equal
@@ -79,6 +81,18 @@ class ReferenceMismatch(RequestRefused):
     """The REF allele differs from the reference sequence."""
 
     code = "reference_mismatch"
+
+
+class OutsideContig(RequestRefused):
+    """The position lies outside the contig."""
+
+    code = "outside_contig"
+
+
+class UnknownContig(RequestRefused):
+    """The reference holds no contig of this name."""
+
+    code = "unknown_contig"
 
 
 class UnsupportedAllele(RequestRefused):

@@ -40,7 +40,6 @@ def plan_sequence(
         passed=tuple(max(0, len(before) - 1) + (used - unscored if used and start else 0) for start in starts),
         window=used,
         trimmed=over + encoded.trimmed,
-        padded=encoded.padded,
     )
 
 
@@ -69,5 +68,4 @@ def combine_sequence(plan: SequencePlan, results: Sequence[ScoreResult]) -> Sequ
         tokens=len(logprobs),
         per_token=total / len(logprobs),
         trimmed=plan.trimmed,
-        padded=plan.padded,
     )

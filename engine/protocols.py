@@ -140,7 +140,6 @@ class SequencePlan:
     passed: tuple[int, ...] = (0,)  # for each request, scored tokens at its beginning that do not count, or not again
     window: int | None = None  # tokens; None: whole
     trimmed: int = 0  # bases at the beginning that fill no token
-    padded: int = 0  # letters that the tokenizer added behind the last base
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +155,6 @@ class SequenceScore:
     tokens: int = 0
     per_token: float = 0.0
     trimmed: int = 0
-    padded: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from engine import alternates, centred
-from engine.errors import ReferenceMismatch, UnsupportedAllele
+from engine.errors import UnsupportedAllele
 from engine.protocols import CUT_LEFT, CUT_RIGHT, TRIMMED, Fetch, Protocol, Variant, VariantPlan
 from engine.request import Sharing
 from engine.tokenizers.interface import Tokenizer
@@ -133,16 +133,14 @@ def _kind(alt: str) -> str:
 
 def _checked_end(variant: Variant, fetch: Fetch) -> int:
     ref, length = variant.ref.upper(), variant.contig_length
-    if not 1 <= variant.position <= length:
-        raise ReferenceMismatch(f"position {variant.position} lies outside the contig of {length} bases")
+    centred.inside(variant.position, "POS", length)
     if ref != "N":  # written by callers that did not look the base up
         centred.compare_ref(variant, ref, fetch)
     if variant.end is None:
         raise UnsupportedAllele(f"ALT {variant.alt} has no END")
     if variant.end <= variant.position:
         raise UnsupportedAllele(f"ALT {variant.alt} ends at {variant.end}, which is not behind its position {variant.position}")
-    if variant.end > length:
-        raise ReferenceMismatch(f"END {variant.end} lies outside the contig of {length} bases")
+    centred.inside(variant.end, "END", length)
     if variant.end - variant.position > LONGEST:
         raise UnsupportedAllele(f"ALT {variant.alt} has {variant.end - variant.position} bases, more than {LONGEST}")
     return variant.end

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import difflib
 import gzip
 import hashlib
 import shutil
@@ -22,6 +23,7 @@ from engine.command_line.source import GZIP
 from engine.errors import InvalidRequest
 
 _TILE = 1 << 16  # bases read at a time
+_NAMES = 256  # kept: unknown names come in runs
 _TILES = 16  # kept: neighbours need no reading
 _SMALL = 16 << 20  # bytes of a plain gzip file that are unpacked without asking
 _PIECE = 1 << 20
@@ -34,6 +36,7 @@ class Reference:
         self._file = file
         self.lengths: dict[str, int] = dict(zip(file.references, file.lengths, strict=True))
         self._tile = lru_cache(maxsize=_TILES)(self._read)
+        self.nearest = lru_cache(maxsize=_NAMES)(self._nearest)  # the name that looks most like an unknown one, where one does
 
     def fetch(self, contig: str, start: int, end: int) -> str:
         """Upper-case bases of [start, end), 0-based, within the contig."""
@@ -53,6 +56,9 @@ class Reference:
             return name
         other = name.removeprefix("chr") if name.startswith("chr") else f"chr{name}"
         return other if other in self.lengths else None
+
+    def _nearest(self, name: str) -> str | None:
+        return next(iter(difflib.get_close_matches(name, self.lengths, n=1)), None)
 
     def digest(self) -> str:
         """SHA-256 over ">NAME\\nBASES\\n" of every contig: as in the registry; wrapping, case and compression play no part."""

@@ -75,6 +75,10 @@ class Tally:
             said.append(f"{self.missing:,} records lie on contigs that the reference does not hold: {names}")
         return said
 
+    def emptiness(self) -> list[str]:
+        """What is said of a file without any record, which is sound and yet seldom what was meant."""
+        return [] if self.records or self.broken else ["the VCF holds no records: nothing was scored"]
+
     def complaints(self) -> list[str]:
         """What needs a look; none: all is well."""
         said = [f"line {line.line} was left out: {line.reason}" for line in self.first_broken]

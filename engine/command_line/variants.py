@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from engine.command_line import info_fields, output, planning, reference, running, source, status, vcf
+from engine.command_line import contigs, info_fields, output, planning, reference, running, source, status, vcf
 from engine.command_line.info_fields import Verdict
 from engine.command_line.options import protocol as asked_protocol
 from engine.command_line.planning import Planned
@@ -18,7 +18,7 @@ from engine.command_line.reference import Reference
 from engine.command_line.region import refuse_window
 from engine.command_line.tally import Tally
 from engine.engine import Engine
-from engine.errors import ContextTooLong, EngineError, InvalidRequest
+from engine.errors import ContextTooLong, EngineError, InvalidRequest, UnknownContig
 from engine.protocols import Protocol, Variant, fitted
 from engine.request import Outcome, Request
 
@@ -55,7 +55,10 @@ def run(options: argparse.Namespace) -> int:
         written = stack.enter_context(output.opened(out))
         engine = running.started(options)
         refuse_long(engine, protocol)
-        written.write(info_fields.header(header, engine, protocol, bases.digest()))
+        first = next(lines, None)
+        declared = contigs.declared(header, first, bases)
+        written.write(info_fields.header(declared, engine, protocol, bases.digest()))
+        lines = lines if first is None else itertools.chain([first], lines)
         tally, line = Tally(), ProgressLine(options.progress)
         stack.callback(line.close)
         asked = _asked(lines, bases, planning.by(protocol, bases, engine.tokenizer), tally)
@@ -107,7 +110,9 @@ def _planned(record: vcf.Record, contig: str | None, index: int, alt: str, bases
         if not alt:
             raise InvalidRequest("there is no ALT")
         if contig is None:
-            raise InvalidRequest(f"contig {record.contig} is not in the reference")
+            near = bases.nearest(record.contig)
+            said = f"contig {record.contig} is not in the reference"
+            raise UnknownContig(said if near is None else f"{said}, whose nearest name is {near}")
         variant = Variant(bases.lengths[contig], record.position, record.ref, alt, record.end(index))
         return Alternate(record, plan(contig, variant))
     except EngineError as error:
@@ -124,7 +129,7 @@ def _verdict(alternate: Alternate, outcomes: Sequence[Outcome]) -> Verdict:
 def _told(tally: Tally, ran: float, *, quiet: bool) -> int:
     """Say what was done and what needs a look; the exit status."""
     complaints = tally.complaints()
-    said = complaints if quiet else [*tally.notes(), tally.summary(ran), *complaints]
+    said = [*tally.emptiness(), *complaints] if quiet else [*tally.notes(), tally.summary(ran), *tally.emptiness(), *complaints]
     for sentence in said:
         sys.stderr.write(f"engine: {sentence}\n")
     return status.NEEDS_A_LOOK if complaints else status.DONE

@@ -40,6 +40,8 @@ def send(verb: str, deployment: str, options: dict[str, Any]) -> str:
 
 
 def _told(errand: Errand, *, waited: float) -> str:
+    if errand.verb == "load" and errand.said == errands.already(errand.deployment_id):
+        return f"worker {errand.worker} serves {errand.deployment_id} already"
     if errand.state == "refused":
         raise CommandError(f"worker {errand.worker} did not {errand.verb} {errand.deployment_id}: {errand.said}", returncode=1)
     if errand.state != "done":

@@ -82,6 +82,11 @@ def _require(actor: Actor, worker: str, deployment: str) -> None:
         require(actor, Verb.DRAIN, *Organisation.objects.filter(is_laboratory=True).values_list("pk", flat=True))
 
 
+def already(deployment: str) -> str:
+    """What a worker says that is asked to load what it serves: refused, since nothing was loaded, and what was wanted."""
+    return f"it serves {deployment} already"
+
+
 def wait(errand: Errand, *, seconds: float, sleep: Callable[[float], None] = time.sleep) -> Errand:
     """The errand when it has ended; as it stands when `seconds` were not enough."""
     deadline = time.monotonic() + seconds
@@ -153,7 +158,7 @@ class Errands(threading.Thread):
 
     def _load(self, deployment: str) -> dict[str, float]:
         if deployment in self._crew.loaded:
-            raise WorkerRefused(f"it serves {deployment} already")
+            raise WorkerRefused(already(deployment))
         began = time.monotonic()
         loading.load(self._crew.host, loading.row(deployment), worker=self._crew.lease.name)
         loaded = time.monotonic()

@@ -205,8 +205,9 @@ class Host:
         reference = sequences.opened(work.reference_path, work.reference_digest, work.contig_digests, work.reference_look)
 
         def plan(item: WorkItem) -> Plan:
-            length = reference.lengths.get(item.contig, 0)
-            variant = engine.Variant(length, item.position, item.ref, item.alt)
+            if item.contig not in reference.lengths:
+                raise engine.UnknownContig
+            variant = engine.Variant(reference.lengths[item.contig], item.position, item.ref, item.alt)
             return engine.plan_variant(protocol, variant, partial(reference.fetch, item.contig), loaded.tokenizer)
 
         return plan

@@ -183,6 +183,8 @@ class Reason(StrEnum):
     ITEM_INVALID_REQUEST = "item.invalid-request", "The item is empty or holds something the model does not know."
     ITEM_UNKNOWN_SYMBOL = "item.unknown-symbol", "The sequence holds a character the model does not know."
     ITEM_REFERENCE_MISMATCH = "item.reference-mismatch", "REF is not what the reference holds at this position."
+    ITEM_OUTSIDE_CONTIG = "item.outside-contig", "The position lies before the first base of the contig, or behind its last."
+    ITEM_UNKNOWN_CONTIG = "item.unknown-contig", "The reference holds no contig of this name."
     ITEM_UNSUPPORTED_ALLELE = "item.unsupported-allele", "The allele is empty, symbolic or too long for the window."
     ITEM_UNEQUAL_ALLELES = "item.unequal-alleles", "The protocol compares alleles of equal length only; centred scores this one."
     ITEM_UNSUPPORTED_TOKENIZER = (

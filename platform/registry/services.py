@@ -1,5 +1,6 @@
 """Register models, deployments, references and tests. Registering the same thing again gives the same row."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -25,6 +26,8 @@ from registry.models import (
     TestDefinition,
     TestVersion,
 )
+
+_CODE = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
 
 def register_model(*, name: str, version: str, folder: str) -> ModelVersion:
@@ -142,6 +145,8 @@ def offer_test(
     Raises `RegistrationRefused` for an annotation of another reference, a calibration table that was made for other scores, and a
     protocol that the model cannot compute.
     """
+    if not _CODE.fullmatch(code):
+        raise RegistrationRefused(f"{code!r} is no code: letters, digits, dash and underscore, at most 40", code="test.code")
     _require_of(annotation, reference)
     _require_for(calibration, deployment, protocol)
     protocol_rules.require_computable(protocol, deployment.model_version)

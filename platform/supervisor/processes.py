@@ -105,4 +105,3 @@ def manage(checkout: Checkout, arguments: list[str]) -> None:
     """Become `manage.py …` with the environment of the running processes."""
     os.chdir(checkout.root)
     os.execve(sys.executable, [sys.executable, "manage.py", *arguments], os.environ | checkout.load_environment())  # noqa: S606
-

@@ -44,7 +44,7 @@ def test_every_alt_has_a_score_and_refused_ones_have_a_reason(command: Command, 
     assert first == pytest.approx(value(multiple, "LL_ALT")[0] - value(multiple, "LL_REF")[0], abs=1e-4)
     assert value(multiple, "CODE") == (".", "unsupported_allele", ".")
     assert value(foreign, "CODE") == ("reference_mismatch",)
-    assert value(missing, "REASON") == ("contig%20three%20is%20not%20in%20the%20reference",)
+    assert value(missing, "CODE") == ("unknown_contig",)
 
 
 def test_what_bcftools_reads_is_what_was_written(command: Command, folder: Path) -> None:
@@ -69,7 +69,7 @@ def test_samples_and_foreign_header_lines_stay_as_they_are(command: Command, fol
     vcf.write_bytes(vcf.read_bytes().replace(b"K=1", b"K=\xe9"))  # Latin-1, which somebody else's program wrote
     assert command(vcf, "--out", folder / "out.vcf", "--quiet") == 0
     written = (folder / "out.vcf").read_bytes()
-    assert written.startswith(b"##fileformat=VCFv4.3\n##x=y\n##INFO=<ID=HELICASE_")
+    assert written.startswith(b"##fileformat=VCFv4.3\n##x=y\n##contig=<ID=one,length=900>\n")
     assert names.encode() in written
     assert b"\tK=\xe9;FLAG;HELICASE_DELTA=" in written
     assert written.endswith(b"\tGT:AD\t0/1:3,4\t./.\n")
@@ -159,8 +159,50 @@ def test_a_bgzip_result_can_be_indexed(command: Command, folder: Path) -> None:
         assert [record.pos for record in found.fetch("one", 300, 301)] == [301]
 
 
-def test_a_vcf_without_records_is_one_again(command: Command, folder: Path) -> None:
+def test_a_vcf_without_records_is_one_again_and_told(command: Command, folder: Path) -> None:
     assert command.scored(write_vcf(folder)) == []
+    assert command.error() == ["engine: the VCF holds no records: nothing was scored"]
+
+
+@pytest.mark.parametrize(("position", "ref"), [(0, "N"), (901, "A"), (900, BASES[-1] + "A")], ids=["telomere", "behind", "over"])
+def test_a_place_outside_the_contig_is_no_sign_of_a_wrong_reference(
+    command: Command, folder: Path, position: int, ref: str
+) -> None:
+    outside = f"one {position} . {ref} {other(ref)}"
+    found = command.scored(write_vcf(folder, outside, f"one {position} . {ref[0]} <DEL> . . END=905", snv(300)))
+    assert [value(record, "CODE") for record in found] == [("outside_contig",), ("outside_contig",), None]
+    assert command.error() == []
+
+
+def test_an_unknown_contig_is_named_with_the_nearest_that_there_is(command: Command, folder: Path) -> None:
+    near, far = command.scored(write_vcf(folder, "one.1 300 . A C", "NC_7 300 . A C", snv(300))), "is%20not%20in%20the%20reference"
+    assert value(near[0], "REASON") == (f"contig%20one.1%20{far}%2C%20whose%20nearest%20name%20is%20one",)
+    assert value(near[1], "REASON") == (f"contig%20NC_7%20{far}",)
+
+
+@pytest.mark.parametrize("named", ["one", "chrone"])
+@pytest.mark.parametrize("arguments", PROTOCOLS, ids=lambda arguments: "-".join(map(str, arguments[1::2])) or "centred")
+def test_bcftools_views_converts_and_indexes_what_every_protocol_writes(
+    command: Command, folder: Path, arguments: list[Any], named: str
+) -> None:
+    """BCF holds no contig that the header lacks: those of the reference are declared, under the names that the records have."""
+    out = folder / "out.vcf.gz"
+    assert command(write_vcf(folder, snv(300, named), f"{named} 301 . A <*>"), "--out", out, "--quiet", *arguments) == 0
+    pysam.bcftools.index(str(out), catch_stdout=False)
+    pysam.bcftools.view("-Ob", "-o", str(folder / "out.bcf"), str(out), catch_stdout=False)
+    with pysam.VariantFile(str(folder / "out.bcf")) as found:
+        assert [record.pos for record in found] == [300, 301]
+    with pysam.VariantFile(str(out)) as found:
+        assert [record.pos for record in found.fetch(named, 299, 300)] == [300]
+        assert dict(found.header.contigs.items())[named].length == 900
+
+
+def test_contigs_that_the_header_has_are_not_declared_again(command: Command, folder: Path) -> None:
+    header = HEADER.replace("#CHROM", "##contig=<length=5,ID=chrone>\n##contig=<ID=three>\n#CHROM")
+    assert command(write_vcf(folder, snv(300, "chrone"), header=header), "--out", folder / "out.vcf", "--quiet") == 0
+    lines = (folder / "out.vcf").read_text().splitlines()
+    contigs = [line for line in lines if line.startswith("##contig")]
+    assert contigs == ["##contig=<length=5,ID=chrone>", "##contig=<ID=three>", "##contig=<ID=chrtwo,length=602>"]
 
 
 @pytest.mark.parametrize(("contig", "found"), [("chrone", "one"), ("one", "one")])
@@ -182,8 +224,8 @@ def test_a_reference_that_many_records_contradict_is_told_loudly(
 
 def test_records_of_which_none_can_be_scored_are_written_and_told(command: Command, folder: Path) -> None:
     (record,) = command.scored(write_vcf(folder, "three 1 . A C"), status=1)
-    assert value(record, "CODE") == ("invalid_request",)
-    assert command.error() == ["engine: none of the 1 records could be scored; invalid_request is the first reason"]
+    assert value(record, "CODE") == ("unknown_contig",)
+    assert command.error() == ["engine: none of the 1 records could be scored; unknown_contig is the first reason"]
 
 
 def test_the_end_says_what_was_done(command: Command, folder: Path) -> None:

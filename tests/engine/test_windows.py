@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from engine.errors import (
     ContextTooLong,
     InvalidRequest,
+    OutsideContig,
     ReferenceMismatch,
     UnknownSymbol,
     UnsupportedAllele,
@@ -159,9 +160,14 @@ def test_alleles_that_cannot_be_put_into_a_window_are_refused(alt: str) -> None:
         plan("A" * 60, 30, "A", alt)
 
 
-@pytest.mark.parametrize(("position", "ref"), [(30, "C"), (0, "A"), (61, "A"), (60, "AA")])
-def test_a_ref_that_the_reference_does_not_hold_is_refused(position: int, ref: str) -> None:
+def test_a_ref_that_the_reference_does_not_hold_is_refused() -> None:
     with pytest.raises(ReferenceMismatch):
+        plan("A" * 60, 30, "C", "G")
+
+
+@pytest.mark.parametrize(("position", "ref", "said"), [(0, "A", "POS is 0"), (61, "A", "POS is 61"), (60, "AA", "REF is 61")])
+def test_a_place_that_the_contig_does_not_have_is_told_apart_from_a_wrong_ref(position: int, ref: str, said: str) -> None:
+    with pytest.raises(OutsideContig, match=f"{said}, outside the contig of 60 bases"):
         plan("A" * 60, position, ref, "G")
 
 

@@ -53,6 +53,7 @@ def test_a_second_deployment_is_loaded_served_and_takes_the_place_of_the_first(w
 
     said = commanded("load_deployment", "engine-1", SECOND, "--by", by)
     assert re.fullmatch(rf"worker engine-1, {SECOND}: loaded in \d+\.\d+ s\n", said)
+    assert commanded("load_deployment", "engine-1", SECOND, "--by", by) == f"worker engine-1 serves {SECOND} already\n"
     workers.until(lambda: scored(theirs), 30, "scoring by the deployment that was loaded")
     assert Worker.objects.get().deployments == [DEPLOYMENT, SECOND]
 
@@ -65,7 +66,13 @@ def test_a_second_deployment_is_loaded_served_and_takes_the_place_of_the_first(w
     said = commanded("swap_deployment", "engine-1", SECOND, DEPLOYMENT, "--by", by)
     assert "loaded in" in said.splitlines()[0] and "drained in" in said.splitlines()[1]
     workers.until(lambda: scored(stays), 30, "scoring by the deployment that came back")
-    assert list(Errand.objects.order_by("pk").values_list("verb", "state")) == [("load", "done"), ("unload", "done")] * 2
+    assert list(Errand.objects.order_by("pk").values_list("verb", "state")) == [
+        ("load", "done"),
+        ("load", "refused"),
+        ("unload", "done"),
+        ("load", "done"),
+        ("unload", "done"),
+    ]
 
 
 def test_a_worker_begins_with_several_deployments_named_with_commas(workers: Crowd) -> None:

@@ -43,6 +43,16 @@ def test_settings_that_contradict_each_other_are_refused_and_nothing_is_kept(pro
     assert list(TestVersion.objects.all()) == [test]
 
 
+@pytest.mark.parametrize("code", ["isolate panel", "", "a" * 41, "é", "a/b"])
+def test_a_code_that_no_address_could_hold_is_refused(code: str) -> None:
+    test = make_test_version()
+    with pytest.raises(RegistrationRefused, match="is no code: letters, digits, dash and underscore, at most 40"):
+        offer_test(
+            laboratory=test.definition.laboratory, code=code, name="A", accepts=["vcf"], reference=test.reference,
+            deployment=test.deployment, protocol=test.protocol, sla_minutes=test.sla_minutes,
+        )  # fmt: skip
+
+
 @pytest.mark.parametrize(
     ("token_bases", "protocol", "said"),
     [

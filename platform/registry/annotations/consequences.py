@@ -160,7 +160,8 @@ def _gravest(info: str) -> str:
     columns = min(told, key=lambda entry: (_gravity(entry[0]), entry[2]))
     names = columns[0].lstrip("*").replace("&", ", ").replace("_", " ")
     protein = columns[5] if len(columns) > 5 else ""
-    return " ".join(filter(None, (names, columns[1], protein, f"({columns[2]})" if columns[2] else "")))
+    transcript = f"({columns[2]})" if columns[2] not in ("", columns[1]) else ""  # a gene of one transcript often lends it its name
+    return " ".join(filter(None, (names, columns[1], protein, transcript)))
 
 
 def _gravity(names: str) -> int:
