@@ -5,7 +5,7 @@ from pathlib import Path
 from django.conf import settings
 from django.db.models import Q
 
-from engine_queue.models import Run
+from engine_queue import selectors
 from registry import files, model_folders
 from registry import services as registry
 from registry.models import Deployment, ModelVersion, TestVersion
@@ -29,8 +29,8 @@ def bundled_deployment() -> Deployment:
 def served() -> list[str]:
     """What the bundled worker serves: the bundled deployment, and earlier ones that a test or an unfinished run needs."""
     offered = TestVersion.objects.filter(offered=True).values("deployment_id")
-    running = Run.objects.filter(state__in=("queued", "running")).values("deployment_id")
-    rows = Deployment.objects.select_related("model_version").filter(Q(pk__in=offered) | Q(pk__in=running), pk__in=EARLIER)
+    needed = Q(pk__in=offered) | Q(pk__in=selectors.deployments_in_use())
+    rows = Deployment.objects.select_related("model_version").filter(needed, pk__in=EARLIER)
     return [DEPLOYMENT, *(row.name for row in rows.order_by("pk") if files.weights(row.model_version).is_dir())]
 
 

@@ -10,7 +10,7 @@ from django.db import connection
 from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q, QuerySet
 
 from engine_queue.lease_time import DatabaseNow
-from engine_queue.models import Errand, Worker
+from engine_queue.models import Errand, Run, Worker
 from registry.models import TestVersion
 
 # One pass over the lines of the deployments asked about, in the order of the claim: as cheap for a page of runs as for one.
@@ -82,6 +82,11 @@ def positions(run_ids: Collection[UUID]) -> dict[UUID, int]:
     with connection.cursor() as cursor:
         cursor.execute(_POSITIONS, {"runs": list(run_ids)})
         return dict(cursor.fetchall())
+
+
+def deployments_in_use() -> set[str]:
+    """The deployments of runs that have not ended."""
+    return set(Run.objects.filter(state__in=("queued", "running")).values_list("deployment_id", flat=True))
 
 
 def _workers() -> QuerySet[Worker]:

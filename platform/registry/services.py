@@ -145,8 +145,7 @@ def offer_test(
     Raises `RegistrationRefused` for an annotation of another reference, a calibration table that was made for other scores, and a
     protocol that the model cannot compute.
     """
-    if not _CODE.fullmatch(code):
-        raise RegistrationRefused(f"{code!r} is no code: letters, digits, dash and underscore, at most 40", code="test.code")
+    _require_code(code)
     _require_of(annotation, reference)
     _require_for(calibration, deployment, protocol)
     protocol_rules.require_computable(protocol, deployment.model_version)
@@ -175,6 +174,11 @@ def _version(definition: TestDefinition, wanted: Mapping[str, Any]) -> TestVersi
     versions.update(offered=False)
     number = latest.number + 1 if latest else 1
     return TestVersion.objects.create(definition=definition, number=number, created_at=clock.now(), **wanted)
+
+
+def _require_code(code: str) -> None:
+    if not _CODE.fullmatch(code):
+        raise RegistrationRefused(f"{code!r} is no code: letters, digits, dash and underscore, at most 40", code="test.code")
 
 
 def _require_of(annotation: Annotation | None, reference: Reference) -> None:
