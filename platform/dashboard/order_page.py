@@ -6,7 +6,7 @@ from datetime import datetime
 
 from accounts.roles import Verb
 from audit.models import Event
-from dashboard import engine_line, stages
+from dashboard import engine_line, stages, urgency
 from dashboard.verdicts import exceptions
 from dashboard.wording import FLAGS, counted, duration, duration_range, flag, parked
 from engine_queue.models import Run
@@ -30,8 +30,12 @@ _TITLES = {
     ("orders.order", "state.reported"): "Reported",
     ("orders.order", "state.cancelled"): "Cancelled",
     ("orders.order", "order.attention"): "Needs a person",
+    ("orders.order", "order.promoted"): "Made more urgent",
+    ("orders.order", "order.demoted"): "Made less urgent",
+    ("orders.order", "order.held"): "Put on hold",
+    ("orders.order", "order.released"): "Goes on",
 }
-_COLOURS = {"order.attention": "amber", "state.cancelled": "red", "state.rejected": "red"}
+_COLOURS = {"order.attention": "amber", "order.held": "amber", "state.cancelled": "red", "state.rejected": "red"}
 _NEXT = {
     "submitted": "Waiting to be accepted", "accepted": "Waiting for an engine worker", "in_analysis": "Scoring",
     "awaiting_review": "Awaiting review", "awaiting_second_review": "Awaiting the second signature",
@@ -76,6 +80,7 @@ def whole(actor: Actor, order: Order, parameters: Mapping[str, str]) -> dict[str
         "panel": panel,
         "may_see": panel is not None or may_see_scores(actor, order),
         "may_cancel": may_cancel(actor, order),
+        "may_steer": urgency.may_change(actor, order),
         "rejected": rejected,
         "exceptions": listed,
         "more_exceptions": max(0, sum(number for _, number in rejected) - len(listed)),
@@ -111,6 +116,10 @@ def _detail(event: Event, order: Order) -> str:
             return f"{counted(order.items_total, 'item')}{_scored_in(order)}"
         case "orders.order", "order.attention":
             return flag(event.reason)
+        case "orders.order", "order.promoted" | "order.demoted":
+            return f"{event.facts['from']} → {event.facts['to']}, by {event.actor_name}"
+        case "orders.order", "order.held":
+            return f"{flag(event.reason)} By {event.actor_name}"
         case "orders.order", "state.cancelled" | "state.rejected":
             return f"{order.cancelled_reason or flag(event.reason)}, by {event.actor_name}"
     return "" if event.actor_id is None else f"by {event.actor_name}"
@@ -138,6 +147,8 @@ def to_go(order: Order) -> str:
     """What an open order waits for, or how long its scoring still takes; empty when nothing is left to score."""
     if order.state not in ("accepted", "in_analysis"):
         return ""
+    if order.hold_reason:
+        return "on hold"
     if engine_line.behind_stat(order):
         return "waiting for STAT work to finish"
     return engine_line.stopped(order) or remaining_words(order)
@@ -214,7 +225,7 @@ def results(actor: Actor, order: Order, parameters: Mapping[str, str]) -> Result
 
 def token(order: Order) -> str:
     """Changes whenever more than the counts has changed, so that the page re-reads its other parts too."""
-    return f"{order.state}.{order.attention}.{order.hold_reason}"
+    return f"{order.state}.{order.attention}.{order.hold_reason}.{order.priority}"
 
 
 def may_cancel(actor: Actor, order: Order) -> bool:

@@ -15,6 +15,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("orders/<uuid:pk>/", order.order, name="order"),
     path("orders/<uuid:pk>/live", order.order_live, name="order-live"),
     path("orders/<uuid:pk>/cancel", order.order_cancel, name="order-cancel"),
+    path("orders/<uuid:pk>/urgency", order.order_urgency, name="order-urgency"),
     path("engine/", engine.engine, name="engine"),
     path("engine/live", engine.engine_live, name="engine-live"),
 ]

@@ -20,7 +20,7 @@ FORMATS = [1]  # of jobs this code understands; others stay queued
 
 _BEST = """
     SELECT * FROM engine_queue_job
-    WHERE state = 'queued' AND attention = '' AND deployment_name {loaded} AND format = ANY(%(formats)s)
+    WHERE state = 'queued' AND attention = '' AND NOT held AND deployment_name {loaded} AND format = ANY(%(formats)s)
       AND rank <= %(lowest)s AND deaths <= %(deaths)s
     ORDER BY rank, due_at, id FOR UPDATE SKIP LOCKED LIMIT 1
 """

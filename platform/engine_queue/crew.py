@@ -1,46 +1,38 @@
 """An engine worker without its transport: tickets come in, jobs are claimed, computed and written, leases are kept.
 
-Threads: the transport offers tickets, the feeder claims and plans, the engine computes, the finisher writes, the keeper renews.
-Feeder, finisher and keeper own one database connection each; no other thread of a worker touches the database.
+Threads: the transport offers tickets, a feeder claims and plans, the engines compute, a finisher writes, the keeper renews, the
+listener hears what is asked of jobs in work, errands load and unload. Feeder and finisher are there twice: once for STAT alone.
+Each of them owns one database connection; no other thread of a worker touches the database.
 """
 
 import os
 import signal
 import threading
-from collections import deque
+import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import structlog
 from django.db import Error
 
-from engine_queue import claim, deaths, tickets
-from engine_queue.claim import MustWait
+from engine_queue import deaths, tickets
 from engine_queue.errands import Errands
-from engine_queue.errors import ReferenceUnusable, WorkerRefused
+from engine_queue.errors import WorkerRefused
+from engine_queue.feeder import Feeder
 from engine_queue.finisher import Finisher
 from engine_queue.host import Flight, Host
 from engine_queue.keeper import Keeper
 from engine_queue.lease import NameLease
-from engine_queue.models import Job
-from engine_queue.units import AWAY, unit
-from engine_queue.work import Claimed, Outcome, Ticket
-from foundation.reasons import Reason
+from engine_queue.listener import Listener, Wish
+from engine_queue.units import unit
+from engine_queue.work import Held, Outcome, Ticket
 
 log = structlog.get_logger(__name__)
 
-PAUSE_SECONDS = 0.5  # after the database did not answer
 STOP_SECONDS = 2.0
+STAND_SECONDS = 600.0  # on hold in the engine, which keeps what is computed; after that a job goes back to the queue
 WRITE_SECONDS = 20.0  # for the finisher to write what was given back
-
-
-@dataclass(frozen=True)
-class Held:
-    """A job in work, and the ticket that led to it."""
-
-    claimed: Claimed
-    ticket: Ticket
 
 
 class Transport(Protocol):
@@ -67,67 +59,67 @@ class Crew:
 
     def __init__(self, *, lease: NameLease, host: Host, loaded: Sequence[str], credits: int, stat_credits: int) -> None:
         self.lease, self.host, self.loaded = lease, host, list(loaded)
-        self.finisher = Finisher()
+        self.finisher, self.stat_finisher = Finisher(), Finisher(name="stat-finisher")
         self.keeper = Keeper(lease, self)
         self.errands = Errands(self)
+        self.listener = Listener(self, lease.incarnation)
         self.transport: Transport | None = None
         self.died = ""  # why this process leaves
         self.refused: dict[str, str] = {}  # deployment → why this worker does not serve it
-        self._places = {True: stat_credits, False: credits}  # by `Ticket.stat`
-        self._waiting: dict[bool, deque[Ticket]] = {True: deque(), False: deque()}
+        self.changed = threading.Condition()
+        self.ended = False
+        self._feeders = {stat: Feeder(self, stat=stat, places=places) for stat, places in ((True, stat_credits), (False, credits))}
         self._held: dict[int, Held] = {}
+        self._standing: dict[int, float] = {}  # jobs on hold → since when, by `time.monotonic`
         self._halted = ""
-        self._await_idle = False  # the best job has to run alone
-        self._draining = self._ended = self._serving = False
-        self._turns = 0  # tickets the feeder has served
-        self._preparing: int | None = None  # the job the feeder is planning: it can be stopped only afterwards
-        self._stop_prepared = ""
-        self._changed = threading.Condition()
-        self._feeder = threading.Thread(target=self._feed, name="feeder", daemon=True)
+        self._draining = False
 
     def start(self) -> None:
         """Take back what former selves held, then serve. The keeper is started by the command, before the engines load."""
         deaths.bury_former_selves(self.lease)
-        self.finisher.start()
-        self._feeder.start()
-        self.errands.start()
+        for thread in (self.finisher, self.stat_finisher, *self._feeders.values(), self.listener, self.errands):
+            thread.start()
 
     def offer(self, ticket: Ticket) -> None:
         """Take a ticket from the transport. Never blocks."""
-        with self._changed:
-            self._waiting[ticket.stat].append(ticket)
-            self._changed.notify_all()
+        with self.changed:
+            self._feeders[ticket.stat].waiting.append(ticket)
+            self.changed.notify_all()
 
     def revoke(self, number: int) -> None:
         """Stop whatever a ticket led to; a ticket that led to nothing yet is dropped. Its message is acknowledged elsewhere."""
-        with self._changed:
-            for queue in self._waiting.values():
-                for ticket in [t for t in queue if t.number == number]:
-                    queue.remove(ticket)
+        with self.changed:
+            for feeder in self._feeders.values():
+                for ticket in [t for t in feeder.waiting if t.number == number]:
+                    feeder.waiting.remove(ticket)
             jobs = [job for job, held in self._held.items() if held.ticket.number == number]
         self.stop_jobs(jobs, "revoked")
 
     def drain(self, seconds: float) -> None:
         """Take nothing new and finish what runs; what is not done in time goes back, with its ticket left to the broker."""
-        with self._changed:
+        with self.changed:
             self._draining = True
-            self._changed.notify_all()
-            self._changed.wait_for(lambda: not self._held and not self._serving, seconds)
-            self._changed.wait_for(lambda: not self._serving, STOP_SECONDS)  # a job being prepared cannot be given back yet
+            self.changed.notify_all()
+            self.changed.wait_for(lambda: not self._held and not self._serving(), seconds)
+            self.changed.wait_for(lambda: not self._serving(), STOP_SECONDS)  # a job being prepared cannot be given back yet
             left = list(self._held.values())
         for held in left:
             if self.host.cancel(held.claimed.job_id):
-                self._give_back(held, reason="worker stops", keep_ticket=True)
-        self.finisher.flush(STOP_SECONDS)
+                self.give_back(held, reason="worker stops", keep_ticket=True)
+        for finisher in (self.stat_finisher, self.finisher):
+            finisher.flush(STOP_SECONDS)
 
     def stop(self) -> None:
         """End every thread and let the name go."""
-        with self._changed:
-            self._ended = True
-            self._changed.notify_all()
-        self._feeder.join(STOP_SECONDS)
+        with self.changed:
+            self.ended = True
+            self.changed.notify_all()
+        for feeder in self._feeders.values():
+            feeder.join(STOP_SECONDS)
+        self.listener.stop()
         self.errands.stop()
         self.keeper.stop()
+        self.stat_finisher.stop()
         self.finisher.stop()
         self.host.stop()
         try:
@@ -140,7 +132,7 @@ class Crew:
 
     def serve(self, deployment: str) -> None:
         """Claim the jobs of a deployment that is loaded."""
-        with self._changed:
+        with self.changed:
             self.loaded = [*self.loaded, deployment]
             self.refused.pop(deployment, None)
         if self.transport is not None:
@@ -153,23 +145,23 @@ class Crew:
         """
         if self.transport is not None:
             self.transport.leave(deployment)
-        with self._changed:
+        with self.changed:
             self.loaded = [name for name in self.loaded if name != deployment]
-            turn = self._turns
-            landed = self._changed.wait_for(lambda: not self._serving or self._turns != turn, WRITE_SECONDS)
+            under_way = [(feeder, feeder.turns) for feeder in self._feeders.values() if feeder.serving]
+            landed = self.changed.wait_for(lambda: all(feeder.turns != turn for feeder, turn in under_way), WRITE_SECONDS)
         passed_on = self._pass_on(deployment)
         if not landed:
             self.serve(deployment)
             raise WorkerRefused("a job is being prepared and does not come to an end; try again")
-        with self._changed:
+        with self.changed:
             running = len(self._held_of(deployment))
-            self._changed.wait_for(lambda: not self._held_of(deployment), seconds)
+            self.changed.wait_for(lambda: not self._held_of(deployment), seconds)
             left = self._held_of(deployment)
         given_back = [held for held in left if self.host.cancel(held.claimed.job_id)]
         for held in given_back:
-            self._give_back(held, reason="deployment unloaded")
-        with self._changed:
-            self._changed.wait_for(lambda: not self._held_of(deployment), WRITE_SECONDS)
+            self.give_back(held, reason="deployment unloaded")
+        with self.changed:
+            self.changed.wait_for(lambda: not self._held_of(deployment), WRITE_SECONDS)
         return Drained(running - len(given_back), len(given_back), passed_on)
 
     def _held_of(self, deployment: str) -> list[Held]:
@@ -177,10 +169,11 @@ class Crew:
 
     def _pass_on(self, deployment: str) -> int:
         """Give the waiting tickets of a deployment to other workers."""
-        with self._changed:
-            lost = [ticket for queue in self._waiting.values() for ticket in queue if ticket.deployment == deployment]
+        with self.changed:
+            waiting = [ticket for feeder in self._feeders.values() for ticket in feeder.waiting]
+            lost = [ticket for ticket in waiting if ticket.deployment == deployment]
             for ticket in lost:
-                self._waiting[ticket.stat].remove(ticket)
+                self._feeders[ticket.stat].waiting.remove(ticket)
         tickets.pass_on(deployment, len(lost))
         for ticket in lost:
             ticket.settle()
@@ -190,7 +183,7 @@ class Crew:
 
     def held(self) -> Sequence[int]:
         """Ids of the jobs held, those whose outcome waits to be written included."""
-        with self._changed:
+        with self.changed:
             return list(self._held)
 
     def progress(self) -> int | None:
@@ -199,34 +192,38 @@ class Crew:
 
     def stats(self) -> Mapping[str, Any]:
         """Figures for the engine page."""
-        with self._changed:
-            tickets_waiting = sum(map(len, self._waiting.values()))
-            figures = {"held": len(self._held), "tickets": tickets_waiting, "places": sum(self._places.values())}
-        return {**self.host.stats(), **figures, "unwritten": self.finisher.waiting, "halted": self._halted, "refused": self.refused}
+        with self.changed:
+            feeders = self._feeders.values()
+            figures = {"held": len(self._held), "standing": len(self._standing)}
+            figures |= {"tickets": sum(len(f.waiting) for f in feeders), "places": sum(f.places for f in feeders)}
+        unwritten = self.finisher.waiting + self.stat_finisher.waiting
+        return {**self.host.stats(), **figures, "unwritten": unwritten, "halted": self._halted, "refused": self.refused}
 
     def stop_jobs(self, jobs: Sequence[int], reason: str) -> None:
         """Stop computing these jobs and give them back; one whose outcome is already on its way is left alone."""
-        with self._changed:
-            if self._preparing in jobs:
-                self._stop_prepared = reason
-            held = [self._held[job] for job in jobs if job in self._held and job != self._preparing]
+        with self.changed:
+            preparing = [feeder for feeder in self._feeders.values() if feeder.preparing in jobs]
+            for feeder in preparing:
+                feeder.stop_prepared = reason
+            later = {feeder.preparing for feeder in preparing}
+            held = [self._held[job] for job in jobs if job in self._held and job not in later]
         for one in held:
             if self.host.cancel(one.claimed.job_id):
-                self._give_back(one, reason=reason)
+                self.give_back(one, reason=reason)
 
     def halt(self, reason: str) -> None:
         """Stop computing everything, take nothing new."""
         log.error("worker.halted", worker=self.lease.name, reason=reason)
-        with self._changed:
+        with self.changed:
             self._halted = reason
         self.stop_jobs(self.held(), reason)
 
     def resume(self) -> None:
         """Take work again."""
         log.warning("worker.resumed", worker=self.lease.name)
-        with self._changed:
+        with self.changed:
             self._halted = ""
-            self._changed.notify_all()
+            self.changed.notify_all()
 
     def die(self, reason: str) -> None:
         """Give everything back and leave, as if somebody had asked the process to stop."""
@@ -236,114 +233,89 @@ class Crew:
             log.critical("worker.leaves", worker=self.lease.name, reason=reason)
             os.kill(os.getpid(), signal.SIGTERM)
 
-    # The feeder's thread.
+    # What the listener asks (`listener.Heeds`).
 
-    def _feed(self) -> None:
-        while (ticket := self._next()) is not None:
-            try:
-                with unit():
-                    self._serve(ticket)
-            except MustWait:
-                self._put_back(ticket, await_idle=True)
-            except AWAY as error:
-                log.warning("feeder.database_away", error=type(error).__name__)
-                self._put_back(ticket)
-                self._pause()
-            except Exception:  # process edge: whatever one ticket met, the next one is served
-                log.exception("feeder.failed")
-                self._put_back(ticket)
-                self._pause()
-            with self._changed:
-                self._serving, self._turns = False, self._turns + 1
-                self._changed.notify_all()
+    def heed(self, wishes: Sequence[Wish]) -> None:
+        """Give jobs in work the class that their rows have, let them stand still or go on, stop those that are cancelled."""
+        with self.changed:
+            planned = self._held.keys() - {feeder.preparing for feeder in self._feeders.values()}
+        for wish in [wish for wish in wishes if wish.job_id in planned]:
+            if wish.cancelled:
+                self.stop_jobs([wish.job_id], "cancelled")
+            else:
+                self._reclass(wish)
+                self._stand(wish)
 
-    def _next(self) -> Ticket | None:
-        with self._changed:
-            self._changed.wait_for(lambda: self._ended or self._takes(True) or self._takes(False))
-            if self._ended:
-                return None
-            self._serving = True
-            return self._waiting[self._takes(True)].popleft()
+    def _reclass(self, wish: Wish) -> None:
+        with self.changed:
+            held = self._held.get(wish.job_id)
+            if held is None or held.claimed.rank == wish.rank:
+                return
+            self._held[wish.job_id] = replace(held, claimed=replace(held.claimed, rank=wish.rank))
+        self.host.reclass(wish.job_id, wish.rank)
 
-    def _takes(self, stat: bool) -> bool:
-        """Whether a ticket of this lane waits and may be served now."""
-        if not self._waiting[stat] or self._halted or self._draining or self.finisher.full:
+    def _stand(self, wish: Wish) -> None:
+        """On hold it keeps what is computed, and holds no place, until it has stood so long that it goes back to the queue."""
+        job, now = wish.job_id, time.monotonic()
+        with self.changed:
+            since = self._standing.get(job)
+            if wish.held and job in self._held:
+                self._standing.setdefault(job, now)
+            else:
+                self._standing.pop(job, None)
+            self.changed.notify_all()
+        if wish.held and since is None:
+            self.host.hold(job)
+        elif wish.held and since is not None and now - since > STAND_SECONDS:
+            self.stop_jobs([job], "on hold")
+        elif since is not None and not wish.held:
+            self.host.release(job)
+
+    # What the feeders ask, holding `changed` where it says so.
+
+    def takes(self, feeder: Feeder) -> bool:
+        """Whether a ticket of this lane waits and may be served now; `changed` is held."""
+        finisher = self.stat_finisher if feeder.stat else self.finisher
+        if not feeder.waiting or self._halted or self._draining or finisher.full:
             return False
-        if sum(held.ticket.stat == stat for held in self._held.values()) >= self._places[stat]:
+        computing = [held for job, held in self._held.items() if job not in self._standing]
+        if sum(held.ticket.stat == feeder.stat for held in computing) >= feeder.places:
             return False
-        return stat or not (self._held and (self._await_idle or any(held.claimed.alone for held in self._held.values())))
+        others = bool(self._held) or self._serving(feeder)
+        return feeder.stat or not (others and (feeder.await_idle or any(held.claimed.alone for held in self._held.values())))
 
-    def _serve(self, ticket: Ticket) -> None:
-        if ticket.deployment and ticket.deployment not in self.loaded:  # taken just before its queues were left
-            tickets.pass_on(ticket.deployment, 1)
-            ticket.settle()
-            return
-        claimed = claim.claim(
-            loaded=self.loaded, owner=self.lease.incarnation, worker=self.lease.name, task_id=ticket.task_id,
-            stat=ticket.stat, idle=not self._held,
-        )  # fmt: skip
-        if claimed is None:
-            self._nothing_for(ticket)
-        else:
-            self._hold(Held(claimed, ticket))
+    def idle_but(self, feeder: Feeder) -> bool:
+        """Whether nothing is in work, nor about to be by another feeder."""
+        with self.changed:
+            return not self._held and not self._serving(feeder)
 
-    def _hold(self, held: Held) -> None:
-        job = held.claimed.job_id
-        with self._changed:
-            self._held[job] = held
-            self._await_idle = False
-            self._preparing, self._stop_prepared = job, ""
-        self._prepare(held)
-        with self._changed:
-            self._preparing = None
-        if self._stop_prepared:
-            self.stop_jobs([job], self._stop_prepared)
+    def hold(self, held: Held) -> None:
+        """A job has been claimed; `changed` is held."""
+        self._held[held.claimed.job_id] = held
 
-    def _prepare(self, held: Held) -> None:
-        claimed = held.claimed
-        try:
-            claim.started(claimed)
-            self.host.begin(claim.load(claimed), self._landed)
-        except ReferenceUnusable as error:
-            self._give_back(held, reason="reference", attention=error.code)
-        except AWAY:
-            self._give_back(held, reason="database away")
-        except Exception:  # process edge: a job that cannot be prepared waits for a person, the worker goes on
-            log.exception("job.cannot_start", job=claimed.job_id, run=str(claimed.run_id))
-            self._give_back(held, reason="cannot start", attention=str(Reason.JOB_CANNOT_START))
-
-    def _nothing_for(self, ticket: Ticket) -> None:
-        """Acknowledge. A STAT ticket whose job was taken by a routine ticket has one of those in its place."""
-        if ticket.stat and Job.objects.filter(state="queued", attention="", deployment_name=ticket.deployment).exists():
-            tickets.nudge(ticket.deployment)
-        ticket.settle()
-
-    def _put_back(self, ticket: Ticket, *, await_idle: bool = False) -> None:
-        with self._changed:
-            self._waiting[ticket.stat].appendleft(ticket)
-            self._await_idle = self._await_idle or await_idle
-
-    def _pause(self) -> None:
-        with self._changed:
-            self._changed.wait_for(lambda: self._ended, PAUSE_SECONDS)
+    def _serving(self, but: Feeder | None = None) -> bool:
+        return any(feeder.serving for feeder in self._feeders.values() if feeder is not but)
 
     # From the engine to the finisher.
 
-    def _landed(self, flight: Flight) -> None:
+    def landed(self, flight: Flight) -> None:
         claimed = flight.work.claimed
-        with self._changed:
+        with self.changed:
             held = self._held[claimed.job_id]
         if flight.fault:
-            self._give_back(held, reason=flight.fault)
+            self.give_back(held, reason=flight.fault)
         else:
             fingerprint, invariant = self.host.facts(claimed.deployment)
-            self.finisher.put(Outcome(claimed, "scored", lambda: self._settled(held), flight.scores, fingerprint, invariant))
+            self._put(Outcome(held.claimed, "scored", lambda: self._settled(held), flight.scores, fingerprint, invariant))
         if not self.host.healthy() and not self._draining:
             self.die("the engine failed")
 
-    def _give_back(self, held: Held, *, reason: str, attention: str = "", keep_ticket: bool = False) -> None:
+    def give_back(self, held: Held, *, reason: str, attention: str = "", keep_ticket: bool = False) -> None:
         settle = (lambda: self._let_go(held)) if keep_ticket else (lambda: self._settled(held))
-        self.finisher.put(Outcome(held.claimed, "returned", settle, reason=reason, attention=attention, resend=not keep_ticket))
+        self._put(Outcome(held.claimed, "returned", settle, reason=reason, attention=attention, resend=not keep_ticket))
+
+    def _put(self, outcome: Outcome) -> None:
+        (self.stat_finisher if outcome.claimed.rank == tickets.STAT_RANK else self.finisher).put(outcome)
 
     def _settled(self, held: Held) -> None:
         self._let_go(held)
@@ -351,6 +323,7 @@ class Crew:
 
     def _let_go(self, held: Held) -> None:
         self.host.forget(held.claimed.job_id)
-        with self._changed:
+        with self.changed:
             self._held.pop(held.claimed.job_id, None)
-            self._changed.notify_all()
+            self._standing.pop(held.claimed.job_id, None)
+            self.changed.notify_all()

@@ -26,6 +26,7 @@ def cut(run: Run, jobs: int) -> list[Job]:
                 last=last,
                 rank=run.rank,
                 due_at=run.due_at,
+                held=run.held,
                 created_at=now,
             )
         )

@@ -21,8 +21,10 @@ _PAUSES = (0.05, 0.2, 0.5, 1.0, 2.0)
 class Finisher(threading.Thread):
     """Most urgent first, one at a time, on a connection of its own. `put` never blocks: the engine's thread calls it."""
 
-    def __init__(self, *, buffer: int = BUFFER, settle: Callable[[Outcome], bool] = settling.settle) -> None:
-        super().__init__(name="finisher", daemon=True)
+    def __init__(
+        self, *, name: str = "finisher", buffer: int = BUFFER, settle: Callable[[Outcome], bool] = settling.settle
+    ) -> None:
+        super().__init__(name=name, daemon=True)
         self._buffer, self._settle = buffer, settle
         self._waiting: list[tuple[int, int, Outcome]] = []
         self._order = itertools.count()

@@ -49,6 +49,7 @@ class Flight:
     outcomes: dict[int, engine.Outcome] = field(default_factory=dict)
     handles: list[int] = field(default_factory=list)
     over: bool = False
+    rests: bool = False  # on hold
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def arrive(self, place: int, outcome: engine.Outcome) -> None:
@@ -161,10 +162,37 @@ class Host:
             loop.cancel(handle)
         return True
 
+    def reclass(self, job_id: int, rank: int) -> None:
+        """Give what is left to compute of a job another class; an engine hears of it after the layer that runs."""
+        self._steer(job_id, lambda loop, handle: loop.reclass(handle, _class(rank)))
+
+    def hold(self, job_id: int) -> None:
+        """Let a job rest, with what is computed of it, until it is released or cancelled."""
+        self._rest(job_id, rests=True)
+        self._steer(job_id, lambda loop, handle: loop.hold(handle))
+
+    def release(self, job_id: int) -> None:
+        """Let a job on hold go on."""
+        self._steer(job_id, lambda loop, handle: loop.release(handle))
+        self._rest(job_id, rests=False)
+
+    def _rest(self, job_id: int, *, rests: bool) -> None:
+        flight = self._flights.get(job_id)
+        if flight is not None:
+            flight.rests = rests
+
+    def _steer(self, job_id: int, ask: Callable[[EngineLoop, int], object]) -> None:
+        flight = self._flights.get(job_id)
+        if flight is not None and not flight.over:
+            loop = self._loops[flight.work.claimed.deployment]
+            for handle in list(flight.handles):
+                ask(loop, handle)
+
     def progress(self) -> int | None:
-        """A counter that moves while engines compute; None while none has work."""
+        """A counter that moves while engines compute; None while none has work, or all of it is on hold."""
         stats = [loop.stats() for loop in list(self._loops.values())]
-        if not any(s["queued"] for s in stats):
+        flights = list(self._flights.values())
+        if not any(s["queued"] for s in stats) or (flights and all(flight.rests or flight.over for flight in flights)):
             return None
         return int(sum(s["steps"] for s in stats))
 
@@ -190,7 +218,7 @@ class Host:
             self.unload(deployment)
 
     def _submit(self, loop: EngineLoop, flight: Flight, request: engine.Request, place: int) -> None:
-        priority = engine.Priority(min(flight.work.claimed.rank, engine.Priority.ROUTINE))
+        priority = _class(flight.work.claimed.rank)
         handle = loop.submit(request, priority=priority, on_outcome=lambda outcome: flight.arrive(place, outcome))
         flight.handles.append(handle)
         if flight.over:  # cancelled while it was being submitted
@@ -221,6 +249,10 @@ def _planned(planner: Callable[[WorkItem], Plan], item: WorkItem) -> Plan | str:
         return planner(item)
     except ITEM_FAULTS as error:
         return _code(error.code)
+
+
+def _class(rank: int) -> engine.Priority:
+    return engine.Priority(min(rank, engine.Priority.ROUTINE))
 
 
 def _code(name: str) -> str:

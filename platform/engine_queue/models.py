@@ -73,6 +73,7 @@ class Run(models.Model):
     state = models.CharField(max_length=10, default="queued")
     version = models.PositiveIntegerField(default=1)
     rank = models.PositiveSmallIntegerField()  # of new jobs: 0 STAT … 3 routine
+    held = models.BooleanField(default=False, db_default=False)  # on hold: nothing of it starts, what runs stands still
     due_at = models.DateTimeField()
     items_total = models.PositiveIntegerField()
     items_cut = models.PositiveIntegerField(default=0)  # items already given to a job
@@ -118,6 +119,7 @@ class Job(models.Model):
     task_id = models.CharField(max_length=64, blank=True)  # of the ticket that claimed it
     ticket_at = models.DateTimeField(null=True)  # last ticket sent
     tickets = models.PositiveIntegerField(default=0)
+    held = models.BooleanField(default=False, db_default=False)  # as its run is
     cancel_requested = models.BooleanField(default=False)
     attention = models.CharField(max_length=60, blank=True)  # reason code: a person must look
     created_at = models.DateTimeField()

@@ -17,7 +17,7 @@ from registry.models import TestVersion
 _POSITIONS = """
     SELECT run_id, min(place) - 1 FROM (
         SELECT run_id, row_number() OVER (PARTITION BY deployment_name ORDER BY rank, due_at, id) AS place FROM engine_queue_job
-        WHERE state = 'queued' AND attention = ''
+        WHERE state = 'queued' AND attention = '' AND NOT held
           AND deployment_name = ANY(ARRAY(SELECT DISTINCT deployment_id FROM engine_queue_run WHERE id = ANY(%(runs)s)))
     ) AS line WHERE run_id = ANY(%(runs)s) GROUP BY run_id
 """

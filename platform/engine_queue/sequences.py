@@ -6,6 +6,7 @@ need not wait for a whole genome. Those digests stand in a row that the database
 """
 
 import hashlib
+import threading
 from collections.abc import Mapping
 from functools import lru_cache
 
@@ -18,40 +19,48 @@ from registry.proofs import UNSEEN, Look
 BLOCK = 64 << 10
 
 
-class Sequences:
-    """The contigs of one FASTA. One thread reads it."""
+class Proof:
+    """What is known of a file, whichever thread found it out."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self) -> None:
+        self.begun = False
+        self.unproven: dict[str, str] = {}  # contig → SHA-256 of its bases
+
+
+class Sequences:
+    """The contigs of one FASTA. One thread reads it; several may share the proof."""
+
+    def __init__(self, path: str, proof: Proof | None = None) -> None:
         try:
             self._file = pysam.FastaFile(path)
         except (OSError, ValueError) as error:
             raise ReferenceUnusable(f"the reference cannot be read: {error}", code=str(Reason.REFERENCE_UNREADABLE)) from error
         self.lengths: dict[str, int] = dict(zip(self._file.references, self._file.lengths, strict=True))
-        self._unproven: dict[str, str] = {}  # contig → SHA-256 of its bases
-        self._proven = False
+        self._proof = proof or Proof()
 
     def require(self, digest: str, contigs: Mapping[str, str], *, proven: bool = False) -> None:
         """Raise `ReferenceUnusable` unless these are the sequences with this digest; of a contig with its own, when it is read."""
         if proven:
-            self._unproven, self._proven = {}, True
-        if self._proven:
+            self._proof.unproven, self._proof.begun = {}, True
+        if self._proof.begun:
             return
         if contigs:
             if contigs.keys() != self.lengths.keys():
                 raise _changed()
-            self._unproven = dict(contigs)
+            self._proof.unproven = dict(contigs)
         elif self.digest() != digest:
             raise _changed()
-        self._proven = True
+        self._proof.begun = True
 
     def fetch(self, contig: str, start: int, end: int) -> str:
         """Upper-case bases of [start, end), 0-based. Raises `ReferenceUnusable` where the contig is not what it was."""
-        if contig in self._unproven:
+        expected = self._proof.unproven.get(contig)
+        if expected is not None:
             sha = hashlib.sha256()
             self._feed(contig, sha)
-            if sha.hexdigest() != self._unproven[contig]:
+            if sha.hexdigest() != expected:
                 raise _changed()
-            del self._unproven[contig]
+            self._proof.unproven.pop(contig, None)
         return self._file.fetch(contig, start, end).upper()
 
     def digest(self) -> str:
@@ -76,11 +85,22 @@ def opened(path: str, digest: str, contigs: Mapping[str, str], look: Look = UNSE
     return sequences
 
 
-@lru_cache(maxsize=8)
 def _opened(path: str, digest: str, seen: str) -> Sequences:
-    """One for each state of a file and digest: what was proven stays proven, for this process, until the file is touched."""
-    del digest, seen  # part of the key: a file that was proven to be one reference is not taken for another, or for a later self
-    return Sequences(path)
+    """One for each thread, state of a file and digest: STAT is prepared beside routine work, and must not wait for its reading."""
+    return _of_thread(path, digest, seen, threading.get_ident())
+
+
+@lru_cache(maxsize=16)
+def _of_thread(path: str, digest: str, seen: str, thread: int) -> Sequences:
+    del thread
+    return Sequences(path, _proof(path, digest, seen))
+
+
+@lru_cache(maxsize=8)
+def _proof(path: str, digest: str, seen: str) -> Proof:
+    """What was proven stays proven, for this process, until the file is touched."""
+    del path, digest, seen  # a file that was proven to be one reference is not taken for another, or for a later self
+    return Proof()
 
 
 def _changed() -> ReferenceUnusable:

@@ -54,7 +54,7 @@ def give_back(
     moving.put_back(job, died=died, attention=attention, actor=process(worker), reason=reason)
     if attention:
         outcomes.report(Fact("attention", run, job, worker=worker, reason=attention))
-    elif resend:
+    elif resend and not job.held:
         tickets.send_on_commit([job])
 
 

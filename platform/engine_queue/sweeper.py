@@ -31,7 +31,7 @@ BATCH = 500  # tickets of one turn
 # Back-off from 30 seconds to 10 minutes; a job whose first ticket never went waits only as long as a commit may take.
 _DUE = """
     SELECT id FROM engine_queue_job
-    WHERE state = 'queued' AND attention = '' AND (
+    WHERE state = 'queued' AND attention = '' AND NOT held AND (
         (ticket_at IS NULL AND created_at < %(now)s - interval '5 seconds')
         OR ticket_at < %(lost_before)s
         OR ticket_at < %(now)s - make_interval(secs => least(600, 30 * 2 ^ least(tickets - 1, 10))))
@@ -154,7 +154,7 @@ def _wanted(broker: redis.Redis, memory: Sweep, now: datetime) -> list[Job]:
 
 
 def _queued(like: Job) -> int:
-    waiting = Job.objects.filter(state="queued", attention="", deployment_name=like.deployment_name)
+    waiting = Job.objects.filter(state="queued", attention="", held=False, deployment_name=like.deployment_name)
     stat = Q(rank=tickets.STAT_RANK)
     return waiting.filter(stat if like.rank == tickets.STAT_RANK else ~stat).count()
 

@@ -66,7 +66,9 @@ def nudge(deployment: str) -> None:
 
 def pass_on(deployment: str, count: int) -> None:
     """Send as many tickets anew for a deployment that this worker no longer serves; the tickets it held lead nowhere."""
-    waiting = Job.objects.filter(state="queued", attention="", deployment_name=deployment).order_by("rank", "due_at", "id")
+    waiting = Job.objects.filter(state="queued", attention="", held=False, deployment_name=deployment).order_by(
+        "rank", "due_at", "id"
+    )
     send(list(waiting[:count]))
 
 

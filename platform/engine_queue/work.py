@@ -40,6 +40,14 @@ class Claimed:
         return self.deaths >= ALONE_AFTER
 
 
+@dataclass(frozen=True)
+class Held:
+    """A job in work, and the ticket that led to it."""
+
+    claimed: Claimed  # its rank is that of its row now
+    ticket: Ticket
+
+
 ALONE_AFTER = 2  # deaths after which a job runs alone
 ATTENTION_AFTER = 3  # deaths after which a person must look
 

@@ -154,6 +154,10 @@ class Reason(StrEnum):
         "This record number is known with another name, birth date or sex. Nothing is scored, and this version has no page to"
         " settle who this is: cancel the order and place it again with the right details.",
     )
+    HOLD_SPECIMEN = "hold.specimen", "A question about the specimen has to be answered first."
+    HOLD_INPUT = "hold.input", "A question about the uploaded file has to be answered first."
+    HOLD_REQUESTER = "hold.requester", "The requester asked to wait."
+    HOLD_LABORATORY = "hold.laboratory", "The laboratory has something to clear up first."
     STAT_REASON_MISSING = "stat.reason-missing", "STAT was asked for without a reason. It runs as STAT; ask for the reason."
     RESULT_ITEM_FAILED = "result.item-failed", "At least one item could not be scored; its row says why."
     INTAKE_WORKER_LOST = "intake.worker-lost", "The process that checked the file stopped; the check starts again."

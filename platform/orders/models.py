@@ -173,6 +173,7 @@ class Order(models.Model):
     intake = models.OneToOneField(Intake, on_delete=models.PROTECT)
     priority = models.CharField(max_length=10, choices=Priority.choices)
     rank = models.PositiveSmallIntegerField()  # of the priority, for sorting: 0 STAT … 3 routine
+    priority_reason = models.CharField(max_length=300, blank=True, default="", db_default="")  # why it was changed, in words
     stat_reason = models.CharField(max_length=300, blank=True)
     indication = models.CharField(max_length=300, blank=True)
     state = models.CharField(max_length=24, default="submitted")

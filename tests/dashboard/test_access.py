@@ -11,11 +11,13 @@ from tests.reports import cases
 
 pytestmark = pytest.mark.django_db
 OPEN = ["login", "logout", "health-live", "health-ready"]
-OF_AN_ORDER = ["order", "order-live", "order-cancel", "report-page", "report-pdf", "order-results.csv"]
+OF_AN_ORDER = ["order", "order-live", "order-cancel", "order-urgency", "report-page", "report-pdf", "order-results.csv"]
 FOR_ALL, OF_THE_FORM, OF_THE_ENGINE = ["worklist", "worklist-live"], ["order-new", "order-input"], ["engine", "engine-live"]
 # Who does what, written down a second time: not read from the table that the platform reads.
 PLACE = {"requester", "accessioner", "analyst", "director", "service"}
 CANCEL = {"requester", "accessioner", "analyst", "director"}
+PROMOTE = {"analyst", "reviewer", "director"}
+HOLD = {"accessioner", "analyst", "reviewer", "director"}
 SEE_ORDERS = {"requester", "accessioner", "analyst", "reviewer", "director", "service"}
 SEE_SCORES = {"analyst", "reviewer", "director"}  # in the performing laboratory, before anything is released
 SEE_THE_ENGINE = {"analyst", "reviewer", "director", "model_steward", "operator"}
@@ -58,10 +60,12 @@ def expected(role: Role, side: str) -> dict[str, int]:
         **dict.fromkeys(OF_THE_ENGINE, 200 if role in SEE_THE_ENGINE else 403),
         "order-new": 200 if role in PLACE else 403,
         "order-input": 422 if role in PLACE else 403,  # nothing was sent
-        **dict.fromkeys(["order", "order-live", "order-cancel", "intake", "report-page"], sees),
+        **dict.fromkeys(["order", "order-live", "order-cancel", "order-urgency", "intake", "report-page"], sees),
         "report-pdf": scores,
         "order-results.csv": scores,
         "to cancel": cancels if sees == 200 else 404,
+        "to promote": (302 if role in PROMOTE else 409) if sees == 200 else 404,
+        "to hold": (302 if role in HOLD else 409) if sees == 200 else 404,
     }
 
 
@@ -74,6 +78,13 @@ def test_every_door_opens_to_the_roles_that_the_design_names_and_to_no_other(ord
     found = {name: client.get(address(name, order)).status_code for name in names}
     found["order-input"] = client.post(reverse("order-input")).status_code
     data = {"reason": "placed twice", "confirmed": "yes", "edits": order.edits}
+    wanted = {"do": "priority", "priority": "asap", "reason": "worse", "edits": order.edits}
+    found["to promote"] = client.post(address("order-urgency", order), wanted).status_code
+    order.refresh_from_db()
+    wanted = {"do": "hold", "hold": "hold.specimen", "edits": order.edits}
+    found["to hold"] = client.post(address("order-urgency", order), wanted).status_code
+    order.refresh_from_db()
+    data["edits"] = order.edits
     found["to cancel"] = client.post(address("order-cancel", order), data).status_code
     assert found == expected(role, side)
 
@@ -91,6 +102,14 @@ def test_a_stranger_cannot_cancel(order: Order) -> None:
     response = client.post(address("order-cancel", order), {"reason": "no", "confirmed": "yes", "edits": order.edits})
     order.refresh_from_db()
     assert response.status_code == 404 and order.ended_at is None
+
+
+@pytest.mark.parametrize("deed", [{"do": "priority", "priority": "asap", "reason": "no"}, {"do": "hold", "hold": "hold.specimen"}])
+def test_a_stranger_neither_promotes_nor_holds(order: Order, deed: dict[str, str]) -> None:
+    client = as_role(Role.DIRECTOR, make_laboratory())
+    response = client.post(address("order-urgency", order), {**deed, "edits": order.edits})
+    order.refresh_from_db()
+    assert (response.status_code, order.priority, order.hold_reason) == (404, "routine", "")
 
 
 def test_a_stranger_cannot_order_on_somebody_elses_upload(order: Order) -> None:

@@ -1,9 +1,11 @@
 """Which ticket is served when, beside what, and what becomes of work that is stopped. The engine is one that a test can hold."""
 
+import threading
 from collections.abc import Callable, Iterator
 
 import pytest
 import redis
+from django.db import transaction
 
 from engine_queue import claim, lease, tickets
 from engine_queue.crew import Crew
@@ -34,6 +36,7 @@ class HeldHost:
 
     def __init__(self) -> None:
         self.flights: dict[int, Flight] = {}
+        self.asked: list[tuple[str, int]] = []  # what a running job was told, beside cancelling
         self.refuse: Exception | None = None
 
     def begin(self, work: Work, landed: Callable[[Flight], None]) -> None:
@@ -47,6 +50,15 @@ class HeldHost:
     def finish(self, run: Run) -> None:
         for job in [job for job, flight in self.flights.items() if flight.work.claimed.run_id == run.pk]:
             self.flights.pop(job).land()
+
+    def reclass(self, job_id: int, rank: int) -> None:
+        self.asked.append((f"rank {rank}", job_id))
+
+    def hold(self, job_id: int) -> None:
+        self.asked.append(("hold", job_id))
+
+    def release(self, job_id: int) -> None:
+        self.asked.append(("release", job_id))
 
     def forget(self, job_id: int) -> None: ...
     def stop(self) -> None: ...
@@ -85,8 +97,8 @@ class Worker:
 
     def idle(self) -> bool:
         """Whether the feeder has served all it may."""
-        with self.crew._changed:
-            return not self.crew._serving and not (self.crew._takes(True) or self.crew._takes(False))
+        with self.crew.changed:
+            return not any(feeder.serving or self.crew.takes(feeder) for feeder in self.crew._feeders.values())
 
 
 @pytest.fixture
@@ -100,7 +112,7 @@ def worker(clone_db: str, valkey_url: str) -> Iterator[Worker]:
 def settle(worker: Worker) -> None:
     """Wait until nothing moves by itself any more."""
     wait_until(worker.idle, 20)
-    assert worker.crew.finisher.flush(20)
+    assert worker.crew.finisher.flush(20) and worker.crew.stat_finisher.flush(20)
     wait_until(worker.idle, 20)
 
 
@@ -114,6 +126,44 @@ def test_no_more_is_held_than_there_are_places_and_stat_has_its_own(worker: Work
         worker.ticket(stat=True)
     settle(worker)
     assert worker.host.computing() == [routine.pk, routine.pk, stat.pk]
+
+
+def test_stat_is_prepared_while_a_routine_job_is(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Preparing may take long: the first window on a chromosome waits until that is digested."""
+    routine, begun, go_on, load = make_run(items=1), threading.Event(), threading.Event(), claim.load
+
+    def slowly(claimed: Claimed) -> Work:
+        if claimed.run_id == routine.pk:
+            begun.set()
+            assert go_on.wait(20)
+        return load(claimed)
+
+    monkeypatch.setattr(claim, "load", slowly)
+    worker.ticket()
+    assert begun.wait(20)
+    stat = make_run(items=1, rank=0)
+    worker.ticket(stat=True)
+    wait_until(lambda: worker.host.computing() == [stat.pk], 20)
+    go_on.set()
+    settle(worker)
+    assert worker.host.computing() == [stat.pk, routine.pk]
+
+
+def test_stat_is_written_while_a_routine_result_waits_for_a_lock(worker: Worker) -> None:
+    routine = make_run(items=1)
+    worker.ticket()
+    settle(worker)
+    stat = make_run(items=1, rank=0)
+    worker.ticket(stat=True)
+    settle(worker)
+    with transaction.atomic():
+        Run.objects.select_for_update().get(pk=routine.pk)
+        worker.host.finish(routine)
+        worker.host.finish(stat)
+        wait_until(lambda: worker.settled == [2], 20)
+        assert Run.objects.get(pk=stat.pk).state == "scored"
+    settle(worker)
+    assert worker.settled == [2, 1]
 
 
 def test_a_ticket_is_acknowledged_when_its_job_is_written_and_not_before(worker: Worker) -> None:

@@ -1,6 +1,7 @@
 """Reference sequence is what the run was pinned to: contig by contig where their digests are known, else as a whole."""
 
 import hashlib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -85,3 +86,13 @@ def test_a_job_takes_along_what_the_check_of_the_upload_has_proven(monkeypatch: 
     assert not claim.load(claimed).reference_look.proven
     with pytest.raises(FileChanged, match="no longer holds"):
         references.view(reference)
+
+
+def test_another_thread_has_a_handle_of_its_own_and_proves_nothing_again(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    first = sequences.opened(path, Sequences(path).digest(), {})
+    whole = first.digest()
+    monkeypatch.setattr(Sequences, "_feed", lambda *_: pytest.fail("it was digested again"))
+    with ThreadPoolExecutor(1) as pool:
+        second = pool.submit(sequences.opened, path, whole, {}).result()
+    assert second is not first
+    assert second.fetch("one", 0, 5) == ONE[:5]

@@ -1,4 +1,4 @@
-"""One order: its page, its live part, its cancellation."""
+"""One order: its page, its live part, its cancellation, its priority and hold."""
 
 from uuid import UUID
 
@@ -8,7 +8,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from accounts.middleware import ActorRequest
-from dashboard import cancelling, order_page
+from dashboard import cancelling, order_page, urgency
 from dashboard.views.responses import page
 from foundation.errors import HelicaseError
 from orders.selectors import order_for
@@ -44,4 +44,19 @@ def order_cancel(request: ActorRequest, pk: UUID) -> HttpResponse:
     except HelicaseError as error:
         return render(request, "dashboard/cancel.html", cancelling.refused(request.actor, pk, request.POST, error), status=409)
     messages.success(request, f"Order {found.accession} is cancelled.{cancelling.STOPPED.get(before, '')}")
+    return redirect("order", pk=pk)
+
+
+@require_http_methods(["GET", "POST"])
+@page
+def order_urgency(request: ActorRequest, pk: UUID) -> HttpResponse:
+    """Another priority, a hold, or its end."""
+    found = order_for(request.actor, pk)
+    if request.method == "GET":
+        return render(request, "dashboard/urgency.html", urgency.form(request.actor, found))
+    try:
+        said = urgency.change(actor=request.actor, order=found, data=request.POST)
+    except HelicaseError as error:
+        return render(request, "dashboard/urgency.html", urgency.refused(request.actor, pk, request.POST, error), status=409)
+    messages.success(request, said)
     return redirect("order", pk=pk)

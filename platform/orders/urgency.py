@@ -1,0 +1,139 @@
+"""Change how urgent an order is, hold it, let it go on. Each function is one transaction; workers hear of it with the commit."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import transaction
+
+from accounts.roles import Verb
+from accounts.services import require
+from audit import services as audit
+from engine_queue import steering
+from engine_queue.models import OPEN, Run
+from foundation import clock
+from foundation.actor import Actor
+from foundation.errors import Refused, Stale
+from foundation.reasons import Reason
+from orders import hints
+from orders.errors import InvalidOrder
+from orders.models import Order
+from registry.priority import PRIORITY_RANK, Priority
+
+HOLD_REASONS = (Reason.HOLD_SPECIMEN, Reason.HOLD_INPUT, Reason.HOLD_REQUESTER, Reason.HOLD_LABORATORY)
+
+
+class Closed(Refused):
+    """This order is closed: its priority does not matter any more, and nothing of it can wait."""
+
+
+class TwoPeople(Refused):
+    """A STAT order is put on hold by the person who placed it, or by two people together."""
+
+
+def change_priority(*, order: Order, priority: str, reason: str, actor: Actor, expected_edits: int | None = None) -> None:
+    """Promote or demote an open order: its run, what waits, and what computes at this moment. A reason is required.
+
+    A promotion counts its due times from now, and they never become later; a demotion counts from acceptance, and they never become
+    earlier. Raises `NotPermitted` (STAT wants the right to place STAT as well), `InvalidOrder`, `Refused` or `Stale`.
+    """
+    parties = (order.ordering_organisation_id, order.performing_laboratory_id)
+    require(actor, Verb.PROMOTE, *parties)
+    if priority == Priority.STAT:
+        require(actor, Verb.STAT, *parties)
+    if priority not in PRIORITY_RANK:
+        raise InvalidOrder({"priority": ["Choose STAT, ASAP, urgent or routine."]})
+    if not reason.strip():
+        raise InvalidOrder({"reason": ["Say why the priority changes."]})
+    with transaction.atomic():
+        locked = _locked(order, expected_edits)
+        before, rank = locked.priority, PRIORITY_RANK[priority]
+        if before == priority:
+            raise InvalidOrder({"priority": [f"The order is {Priority(priority).label} already."]})
+        action = "order.promoted" if rank < locked.rank else "order.demoted"
+        changes = _due(locked, priority) | _words(locked, priority, reason.strip())
+        _change(locked, action, actor, {"from": before, "to": priority}, priority=priority, rank=rank, **changes)
+        for run in _open_runs(locked):
+            steering.reclass_run(run, rank=rank, due_at=changes.get("result_due") or run.due_at, actor=actor)
+
+
+def hold(*, order: Order, reason: str, actor: Actor, second: Actor | None = None, expected_edits: int | None = None) -> None:
+    """Put an open order on hold for a coded reason: nothing of it starts, what computes stands still, no report of it is released.
+
+    A STAT order wants its requester, or a `second` person who may hold it. Raises `NotPermitted`, `InvalidOrder`, `Refused` or
+    `Stale`.
+    """
+    require(actor, Verb.HOLD, order.ordering_organisation_id, order.performing_laboratory_id)
+    if reason not in HOLD_REASONS:
+        raise InvalidOrder({"reason": ["Choose why the order waits."]})
+    with transaction.atomic():
+        locked = _locked(order, expected_edits)
+        if locked.hold_reason:
+            raise Refused("This order is on hold already.", code="order.on-hold")
+        if locked.priority == Priority.STAT and not _agreed(locked, actor, second):
+            raise TwoPeople(code="hold.two-people")
+        facts = {"second": str(second.id)} if second else {}
+        _change(locked, "order.held", actor, facts, reason=reason, hold_reason=reason)
+        for run in _open_runs(locked):
+            steering.hold_run(run, actor=actor, reason=reason)
+
+
+def release(*, order: Order, actor: Actor, expected_edits: int | None = None) -> None:
+    """Let an order on hold go on. Raises `NotPermitted`, `Refused` or `Stale`."""
+    require(actor, Verb.HOLD, order.ordering_organisation_id, order.performing_laboratory_id)
+    with transaction.atomic():
+        locked = _locked(order, expected_edits)
+        if not locked.hold_reason:
+            raise Refused("This order is not on hold.", code="order.not-on-hold")
+        _change(locked, "order.released", actor, {}, reason=locked.hold_reason, hold_reason="")
+        for run in _open_runs(locked):
+            steering.release_run(run, actor=actor)
+
+
+def _locked(order: Order, expected_edits: int | None) -> Order:
+    locked = Order.objects.select_for_update(of=("self",)).select_related("test_version").get(pk=order.pk)
+    if locked.state not in Order.OPEN:
+        raise Closed(code="order.closed")
+    if expected_edits is not None and locked.edits != expected_edits:
+        raise Stale(code="state.stale")
+    return locked
+
+
+def _open_runs(order: Order) -> list[Run]:
+    return list(Run.objects.filter(order_id=order.pk, state__in=OPEN).order_by("created_at"))
+
+
+def _due(order: Order, priority: str) -> dict[str, datetime]:
+    if order.accepted_at is None or order.result_due is None or order.report_due is None:
+        return {}
+    to_result, to_report = (timedelta(minutes=minutes) for minutes in order.test_version.sla_minutes[priority])
+    if PRIORITY_RANK[priority] < order.rank:
+        now = clock.now()
+        return {"result_due": min(order.result_due, now + to_result), "report_due": min(order.report_due, now + to_report)}
+    since = order.accepted_at
+    return {"result_due": max(order.result_due, since + to_result), "report_due": max(order.report_due, since + to_report)}
+
+
+def _words(order: Order, priority: str, reason: str) -> dict[str, str]:
+    words = {"priority_reason": reason[:300]}
+    if priority == Priority.STAT:
+        return {**words, "stat_reason": reason[:300]}
+    return {**words, "attention": ""} if order.attention == Reason.STAT_REASON_MISSING else words
+
+
+def _agreed(order: Order, actor: Actor, second: Actor | None) -> bool:
+    if actor.id == order.placed_by_id:
+        return True
+    if second is None or second.id == actor.id:
+        return False
+    parties = (order.ordering_organisation_id, order.performing_laboratory_id)
+    return second.id == order.placed_by_id or second.may(Verb.HOLD, *parties)
+
+
+def _change(order: Order, action: str, actor: Actor, facts: dict[str, str], *, reason: str = "", **columns: Any) -> None:
+    """Write the columns and the event, count the person's edit, tell open pages."""
+    for name, value in columns.items():
+        setattr(order, name, value)
+    order.version, order.edits = order.version + 1, order.edits + 1
+    order.save(update_fields=[*columns, "version", "edits"])
+    audit.record(actor=actor, action=action, obj=order, organisation_id=order.performing_laboratory_id, reason=reason, facts=facts)
+    hints.changed(order)
