@@ -88,7 +88,7 @@ SERVICES_KEY = pytest.StashKey[Services]()
 @pytest.hookimpl(wrapper=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Iterator[None]:
     """A wrapper runs before pytest-django's own hook, whatever the order of registration."""
-    services = _new_services()
+    services = new_services()
     early_config.stash[SERVICES_KEY] = services
     early_config.add_cleanup(services.stop)
     os.environ.update(services.environment())
@@ -110,7 +110,8 @@ def services(pytestconfig: pytest.Config) -> Services:
     return running
 
 
-def _new_services() -> Services:
+def new_services() -> Services:
+    """Servers that are not started yet, and the environment that leads to them."""
     _sweep_killed_sessions()
     hidden = Path(tempfile.mkdtemp(prefix=f".{FOLDER_PREFIX}"))
     hidden.chmod(0o755)  # the database's user walks through it
