@@ -2,7 +2,7 @@
 
 Threads: the transport offers tickets, a feeder claims and plans, the engines compute, a finisher writes, the keeper renews, the
 listener hears what is asked of jobs in work, errands load and unload. Feeder and finisher are there twice: once for STAT alone.
-Each of them owns one database connection; no other thread of a worker touches the database.
+Each of them owns one database connection, the listener one more; no other thread of a worker touches the database.
 """
 
 import os

@@ -9,9 +9,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+import psycopg
 import structlog
 from django.db import connection
-from psycopg import Error as DriverError
 
 from engine_queue.models import Job
 from engine_queue.units import AWAY, unit
@@ -43,30 +43,39 @@ class Heeds(Protocol):
 
 
 class Listener(threading.Thread):
-    """Owns a connection. `heed` is one look, which the feeders take too, each on its own connection."""
+    """Owns a connection, and a line that it hears on. `heed` is one look, which the feeders take too, each on its own connection.
+
+    Nothing else is asked on the line: a notification that came with the answer would lie unread in the driver.
+    """
 
     def __init__(self, crew: Heeds, owner: str) -> None:
         super().__init__(name="listener", daemon=True)
         self._crew, self._owner = crew, owner
         self._one_at_a_time = threading.Lock()  # an older reading must not be heeded after a newer one
         self._stop_event = threading.Event()
-        self.listens = False
+        self._line: psycopg.Connection | None = None
+
+    @property
+    def listens(self) -> bool:
+        """Whether a notification would be heard now."""
+        return self._line is not None and not self._line.closed
 
     def run(self) -> None:
         """Look at every notification and every other second until stopped."""
         while not self._stop_event.is_set():
             try:
+                line = self._line if self._line is not None and not self._line.closed else self._listen()
                 with unit():
-                    self._listen()
                     self.heed()
-                    self._await()
-            except (*AWAY, DriverError) as error:
+                self._await(line)
+            except (*AWAY, psycopg.Error) as error:
                 log.warning("listener.database_away", error=type(error).__name__)
-                self.listens = False
+                self._hang_up()
                 self._stop_event.wait(1.0)
             except Exception:  # process edge: without this thread running jobs would hear of a change with their next renewal only
                 log.exception("listener.failed")
                 self._stop_event.wait(1.0)
+        self._hang_up()
 
     def stop(self) -> None:
         """End within a turn, or with the process."""
@@ -80,14 +89,17 @@ class Listener(threading.Thread):
                 rows = running.values_list("pk", "rank", "held", "cancel_requested")
                 self._crew.heed([Wish(*row) for row in rows])
 
-    def _listen(self) -> None:
-        if not self.listens or connection.connection is None:
-            with connection.cursor() as cursor:
-                cursor.execute(f"LISTEN {CHANNEL}")
-            self.listens = True
+    def _listen(self) -> psycopg.Connection:
+        self._line = psycopg.connect(**connection.get_connection_params(), autocommit=True)
+        self._line.execute(f"LISTEN {CHANNEL}")
+        return self._line
 
-    def _await(self) -> None:
+    def _await(self, line: psycopg.Connection) -> None:
         """Until this worker is meant, or it is time to look again."""
-        for told in connection.connection.notifies(timeout=PERIOD_SECONDS):
+        for told in line.notifies(timeout=PERIOD_SECONDS):
             if told.payload == self._owner:
                 return
+
+    def _hang_up(self) -> None:
+        if self._line is not None:
+            self._line.close()

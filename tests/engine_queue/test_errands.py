@@ -216,10 +216,9 @@ def test_a_worker_without_work_is_for_operators_of_a_laboratory_and_not_of_a_hos
 
 def test_a_claim_that_does_not_land_leaves_the_deployment_served(crew_worker: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("engine_queue.crew.WRITE_SECONDS", 0.01)
-    crew_worker.crew._serving = True
+    monkeypatch.setattr(crew_worker.crew._feeders[False], "serving", True)
     with pytest.raises(WorkerRefused, match="try again"):
         crew_worker.crew.withdraw(DEPLOYMENT, 0.0)
-    crew_worker.crew._serving = False
     assert crew_worker.crew.loaded == [DEPLOYMENT]
 
 

@@ -1,8 +1,10 @@
 """What is asked of a running job reaches it with the commit, whoever changed its row, and at the next look when nobody was told."""
 
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
+import psycopg
 import pytest
 import redis
 from django.db import connection, transaction
@@ -12,7 +14,7 @@ from engine_queue.models import Job, Run
 from engine_queue.work import Claimed, Work
 from foundation import clock
 from foundation.actor import process
-from tests.engine_queue.rows import make_run
+from tests.engine_queue.rows import in_thread_of_its_own, make_run
 from tests.engine_queue.test_crew import Worker, settle
 from tests.engine_queue.workers import DEPLOYMENT, wait_until
 
@@ -62,7 +64,8 @@ def test_a_promotion_reaches_the_engine_with_its_commit_and_not_before(worker: W
     run = running(worker)
     with transaction.atomic():
         steering.reclass_run(run, rank=0, due_at=run.due_at, actor=SOMEBODY)
-        worker.crew.listener.heed()
+        with ThreadPoolExecutor(1) as pool:  # a look on a connection of its own
+            pool.submit(in_thread_of_its_own, worker.crew.listener.heed).result()
         assert asked(worker) == []
     wait_until(lambda: asked(worker) == ["rank 0"], 20)
     worker.host.finish(run)
@@ -151,14 +154,15 @@ def test_a_lost_connection_is_made_again_and_what_was_missed_is_seen(worker: Wor
 def test_a_renewed_lease_tells_nobody(worker: Worker) -> None:
     """Rows of running jobs are written every two seconds: only what is asked of them is worth a look."""
     run = running(worker)
-    with connection.cursor() as cursor:
-        cursor.execute(f"LISTEN {listener.CHANNEL}")
-    worker.crew.keeper.beat()
-    reclass(run, 1)
-    reclass(run, 1)
-    found = [told.payload for told in connection.connection.notifies(timeout=5, stop_after=1)]
-    found += [told.payload for told in connection.connection.notifies(timeout=0.1)]
-    assert found == [worker.crew.lease.incarnation]
+    with psycopg.connect(**connection.get_connection_params(), autocommit=True) as line:
+        line.execute(f"LISTEN {listener.CHANNEL}")
+        worker.crew.keeper.beat()
+        reclass(run, 1)
+        reclass(run, 1)
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_notify(%s, 'end')", [listener.CHANNEL])
+        found = [told.payload for told in line.notifies(timeout=20, stop_after=2)]
+    assert found == [worker.crew.lease.incarnation, "end"]
 
 
 def test_a_queued_job_that_becomes_stat_gets_a_stat_ticket(worker: Worker, valkey_url: str) -> None:
