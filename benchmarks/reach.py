@@ -91,6 +91,7 @@ def stack() -> Iterator[Tap]:
 
     django.setup()
     from tests.databases import Databases
+    from tests.engine_queue.workers import DEPLOYMENT
 
     databases = Databases(services)
     databases.build_template()
@@ -100,7 +101,7 @@ def stack() -> Iterator[Tap]:
     folder = Path(tempfile.mkdtemp(prefix="helicase-reach-"))
     (folder / "tap.py").write_text(_TAP)
     command = [sys.executable, str(folder / "tap.py"), str(folder / "tap.jsonl")]
-    command += ["engine_worker", "--name", "engine-1", "--deployment", "ecoli-orf-6l-fp32"]
+    command += ["engine_worker", "--name", "engine-1", "--deployment", DEPLOYMENT]
     from tests.factories import make_test_version
 
     make_test_version()

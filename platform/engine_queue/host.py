@@ -100,6 +100,7 @@ class Host:
 
     def __init__(self) -> None:
         self._turns = Turns()
+        self._moved = 0  # steps of all engines, when none of them hung
         self._loops: dict[str, EngineLoop] = {}
         self._flights: dict[int, Flight] = {}
         self._load_seconds: dict[str, float] = {}
@@ -189,12 +190,16 @@ class Host:
                 ask(loop, handle)
 
     def progress(self) -> int | None:
-        """A counter that moves while engines compute; None while none has work, or all of it is on hold."""
+        """A counter that moves while engines compute; None while none has work, or all of it is on hold. While one of them hangs it
+        stands still: its jobs must not be kept because the others compute.
+        """
         stats = [loop.stats() for loop in list(self._loops.values())]
         flights = list(self._flights.values())
         if not any(s["queued"] for s in stats) or (flights and all(flight.rests or flight.over for flight in flights)):
             return None
-        return int(sum(s["steps"] for s in stats))
+        if not self.complaint():
+            self._moved = int(sum(s["steps"] for s in stats))
+        return self._moved
 
     def healthy(self) -> bool:
         """Whether every engine runs."""

@@ -184,3 +184,34 @@ def test_reason_codes_of_the_engine_have_words() -> None:
         if isinstance(cls, type) and issubclass(cls, (engine.RequestRefused, engine.RowFailed))
     ]
     assert {_code(name) for name in [*faults, *protocols.FLAGS]} <= {str(reason) for reason in Reason}
+
+
+class Sleeper:
+    """In place of a loop: a step that hangs for 15 s cannot be provoked."""
+
+    def __init__(self, steps: int, complaint: str = "") -> None:
+        self.steps, self.complaint = steps, complaint
+
+    def stats(self) -> dict[str, float]:
+        return {"queued": 1, "steps": self.steps}
+
+
+def test_the_jobs_of_an_engine_that_hangs_are_not_kept_because_another_computes() -> None:
+    found = Host()
+    computes, hangs = Sleeper(3), Sleeper(4)
+    found._loops = {"a": computes, "b": hangs}  # type: ignore[dict-item]
+    assert found.progress() == 7
+    computes.steps, hangs.complaint = 5, "step 5 has run for 16 s"
+    assert found.progress() == 7
+    hangs.complaint = ""
+    assert found.progress() == 9
+
+
+def test_a_worker_whose_work_is_all_on_hold_has_nothing_to_move(work: Work) -> None:
+    """Else its lease would say that the engine computes nothing although it has work."""
+    found = Host()
+    found._loops = {"a": Sleeper(3)}  # type: ignore[dict-item]
+    found._flights = {1: Flight(work, lambda flight: None), 2: Flight(work, lambda flight: None, rests=True)}
+    assert found.progress() == 3
+    found._flights[1].rests = True
+    assert found.progress() is None
