@@ -50,10 +50,11 @@ def change_priority(*, order: Order, priority: str, reason: str, actor: Actor, e
         if before == priority:
             raise InvalidOrder({"priority": [f"The order is {Priority(priority).label} already."]})
         action = "order.promoted" if rank < locked.rank else "order.demoted"
-        changes = _due(locked, priority) | _words(locked, priority, reason.strip())
-        _change(locked, action, actor, {"from": before, "to": priority}, priority=priority, rank=rank, **changes)
+        changes: dict[str, Any] = {"priority": priority, "rank": rank, **_due(locked, priority)}
+        changes |= _words(locked, priority, reason.strip())
+        _change(locked, action, actor, {"from": before, "to": priority}, **changes)
         for run in _open_runs(locked):
-            steering.reclass_run(run, rank=rank, due_at=changes.get("result_due") or run.due_at, actor=actor)
+            steering.reclass_run(run, rank=rank, due_at=locked.result_due or run.due_at, actor=actor)
 
 
 def hold(*, order: Order, reason: str, actor: Actor, second: Actor | None = None, expected_edits: int | None = None) -> None:
