@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Protocol
 
 import structlog
@@ -105,7 +106,7 @@ class Crew:
             left = list(self._held.values())
         for held in left:
             if self.host.cancel(held.claimed.job_id):
-                self.give_back(held, reason="worker stops", keep_ticket=True)
+                self.give_back(held, reason="worker stops", keep_ticket=not held.acknowledged)
         for finisher in (self.stat_finisher, self.finisher):
             finisher.flush(STOP_SECONDS)
 
@@ -258,14 +259,17 @@ class Crew:
         """On hold it keeps what is computed, and holds no place, until it has stood so long that it goes back to the queue."""
         job, now = wish.job_id, time.monotonic()
         with self.changed:
-            since = self._standing.get(job)
-            if wish.held and job in self._held:
-                self._standing.setdefault(job, now)
-            else:
+            since, held = self._standing.get(job), self._held.get(job)
+            if not wish.held or held is None:
                 self._standing.pop(job, None)
+            elif since is None:
+                self._standing[job] = now
+                self._held[job] = replace(held, acknowledged=True)
             self.changed.notify_all()
-        if wish.held and since is None:
+        if wish.held and since is None and held is not None:
             self.host.hold(job)
+            if not held.acknowledged:
+                held.ticket.settle()  # while it is unacknowledged the broker hands out one less
         elif wish.held and since is not None and now - since > STAND_SECONDS:
             self.stop_jobs([job], "on hold")
         elif since is not None and not wish.held:
@@ -306,24 +310,31 @@ class Crew:
             self.give_back(held, reason=flight.fault)
         else:
             fingerprint, invariant = self.host.facts(claimed.deployment)
-            self._put(Outcome(held.claimed, "scored", lambda: self._settled(held), flight.scores, fingerprint, invariant))
+            self._put(Outcome(held.claimed, "scored", partial(self._settled, held), flight.scores, fingerprint, invariant))
         if not self.host.healthy() and not self._draining:
             self.die("the engine failed")
 
     def give_back(self, held: Held, *, reason: str, attention: str = "", keep_ticket: bool = False) -> None:
-        settle = (lambda: self._let_go(held)) if keep_ticket else (lambda: self._settled(held))
+        settle = partial(self._settled, held, keep_ticket=keep_ticket)
         self._put(Outcome(held.claimed, "returned", settle, reason=reason, attention=attention, resend=not keep_ticket))
 
     def _put(self, outcome: Outcome) -> None:
         (self.stat_finisher if outcome.claimed.rank == tickets.STAT_RANK else self.finisher).put(outcome)
 
-    def _settled(self, held: Held) -> None:
-        self._let_go(held)
-        held.ticket.settle()
+    def _settled(self, held: Held, *, keep_ticket: bool = False) -> None:
+        last = self._let_go(held)
+        if not keep_ticket and not last.acknowledged:
+            last.ticket.settle()
 
-    def _let_go(self, held: Held) -> None:
-        self.host.forget(held.claimed.job_id)
+    def _let_go(self, held: Held) -> Held:
+        """Forget an attempt; what was known of it last. The job may have been claimed here once more since it was written."""
+        job = held.claimed.job_id
         with self.changed:
-            self._held.pop(held.claimed.job_id, None)
-            self._standing.pop(held.claimed.job_id, None)
+            last = self._held.get(job)
+            if last is None or last.claimed.attempt != held.claimed.attempt:
+                return held
+            self.host.forget(job)
+            self._standing.pop(job, None)
+            del self._held[job]
             self.changed.notify_all()
+        return last

@@ -46,6 +46,7 @@ class Held:
 
     claimed: Claimed  # its rank is that of its row now
     ticket: Ticket
+    acknowledged: bool = False  # the ticket, before its job was written
 
 
 ALONE_AFTER = 2  # deaths after which a job runs alone

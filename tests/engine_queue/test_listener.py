@@ -94,6 +94,7 @@ def test_a_job_on_hold_stands_still_gives_its_place_to_another_and_goes_on(worke
     runs = [running(worker, rank=0)]  # the lane of STAT has one place
     hold(runs[0])
     wait_until(lambda: asked(worker) == ["hold"], 20)
+    wait_until(lambda: worker.settled == [1], 20)  # the broker hands out another ticket only when this one is acknowledged
     runs.append(make_run(items=1, rank=0))
     worker.ticket(stat=True)
     settle(worker)
@@ -104,6 +105,7 @@ def test_a_job_on_hold_stands_still_gives_its_place_to_another_and_goes_on(worke
         worker.host.finish(run)
     settle(worker)
     assert [Run.objects.get(pk=run.pk).state for run in runs] == ["scored", "scored"]
+    assert worker.settled == [1, 2]
 
 
 def test_a_job_that_has_stood_long_goes_back_and_is_not_claimed_before_it_is_released(
