@@ -270,6 +270,8 @@ class Crew:
             self.host.hold(job)
             if not held.acknowledged:
                 held.ticket.settle()  # while it is unacknowledged the broker hands out one less
+            if held.claimed.alone:
+                self.stop_jobs([job], "on hold")  # nothing routine runs beside it
         elif wish.held and since is not None and now - since > STAND_SECONDS:
             self.stop_jobs([job], "on hold")
         elif since is not None and not wish.held:
