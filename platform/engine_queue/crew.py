@@ -101,7 +101,7 @@ class Crew:
         with self.changed:
             self._draining = True
             self.changed.notify_all()
-            self.changed.wait_for(lambda: not self._held and not self._serving(), seconds)
+            self.changed.wait_for(lambda: not self._computing() and not self._serving(), seconds)
             self.changed.wait_for(lambda: not self._serving(), STOP_SECONDS)  # a job being prepared cannot be given back yet
             left = list(self._held.values())
         for held in left:
@@ -156,7 +156,7 @@ class Crew:
             raise WorkerRefused("a job is being prepared and does not come to an end; try again")
         with self.changed:
             running = len(self._held_of(deployment))
-            self.changed.wait_for(lambda: not self._held_of(deployment), seconds)
+            self.changed.wait_for(lambda: not self._computing(deployment), seconds)
             left = self._held_of(deployment)
         given_back = [held for held in left if self.host.cancel(held.claimed.job_id)]
         for held in given_back:
@@ -164,6 +164,11 @@ class Crew:
         with self.changed:
             self.changed.wait_for(lambda: not self._held_of(deployment), WRITE_SECONDS)
         return Drained(running - len(given_back), len(given_back), passed_on)
+
+    def _computing(self, deployment: str = "") -> list[Held]:
+        """What is not on hold, of all deployments or of one."""
+        going = [held for job, held in self._held.items() if job not in self._standing]
+        return [held for held in going if deployment in ("", held.claimed.deployment)]
 
     def _held_of(self, deployment: str) -> list[Held]:
         return [held for held in self._held.values() if held.claimed.deployment == deployment]
@@ -284,8 +289,7 @@ class Crew:
         finisher = self.stat_finisher if feeder.stat else self.finisher
         if not feeder.waiting or self._halted or self._draining or finisher.full:
             return False
-        computing = [held for job, held in self._held.items() if job not in self._standing]
-        if sum(held.ticket.stat == feeder.stat for held in computing) >= feeder.places:
+        if sum(held.ticket.stat == feeder.stat for held in self._computing()) >= feeder.places:
             return False
         others = bool(self._held) or self._serving(feeder)
         return feeder.stat or not (others and (feeder.await_idle or any(held.claimed.alone for held in self._held.values())))

@@ -89,6 +89,7 @@ def accept(*, order: Order, actor: Actor) -> Run:
         reference_digest=order.intake.reference_digest,
         seed=secrets.randbits(63),
         rank=PRIORITY_RANK[order.priority],
+        held=bool(order.hold_reason),
         due_at=now + timedelta(minutes=to_result),
         items_total=order.items_total,
         created_at=now,
