@@ -182,7 +182,8 @@ def _steer(tap: Tap, desk: Desk, found: Figures, *, priority: str, holds: bool) 
             began = time.time()
             deed()
             committed = time.time()
-            found.setdefault(verb, []).append(max(0.0, tap.first(verb, began) - committed) * 1e3)
+            name = f"{verb} (STAT)" if verb == "cancel" and priority == "stat" else verb
+            found.setdefault(name, []).append(max(0.0, tap.first(verb, began) - committed) * 1e3)
 
 
 def stages(tap: Tap, desk: Desk, count: int) -> Figures:

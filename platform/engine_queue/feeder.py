@@ -90,15 +90,11 @@ class Feeder(threading.Thread):
             self.preparing = None
         if self.stop_prepared:
             crew.stop_jobs([job], self.stop_prepared)
-        try:
-            crew.listener.heed()  # what was asked of the job since its claim, when nobody could be told
-        except AWAY as error:  # the listener looks again; the ticket has led to a job and leads to no other
-            log.warning("feeder.database_away", error=type(error).__name__)
+        self._tell(held)
 
     def _prepare(self, held: Held) -> None:
         crew, claimed = self._crew, held.claimed
         try:
-            claim.started(claimed)
             crew.host.begin(claim.load(claimed), crew.landed)
         except ReferenceUnusable as error:
             crew.give_back(held, reason="reference", attention=error.code)
@@ -107,6 +103,20 @@ class Feeder(threading.Thread):
         except Exception:  # process edge: a job that cannot be prepared waits for a person, the worker goes on
             log.exception("job.cannot_start", job=claimed.job_id, run=str(claimed.run_id))
             crew.give_back(held, reason="cannot start", attention=str(Reason.JOB_CANNOT_START))
+
+    def _tell(self, held: Held) -> None:
+        """Say that the run has begun, and hear what was asked of the job since its claim, when nobody could be told.
+
+        The engine computes already. Whatever fails here is made good, by the finisher and by the listener: the ticket has led to a
+        job and leads to no other.
+        """
+        try:
+            self._crew.listener.heed()
+            claim.started(held.claimed)
+        except AWAY as error:
+            log.warning("feeder.database_away", error=type(error).__name__)
+        except Exception:  # process edge: as for any other ticket
+            log.exception("feeder.failed")
 
     def _nothing_for(self, ticket: Ticket) -> None:
         """Acknowledge. A STAT ticket whose job was taken by a routine ticket has one of those in its place."""
