@@ -369,3 +369,16 @@ def test_an_engine_swaps_to_files_waits_for_them_and_leaves_nothing(checkpoint: 
     assert plain[0] == plain[1]
     assert stats["swap_failures"] == stats["swap_files"] == stats["arena_used"] == 0
     assert [path.name for path in tmp_path.glob("*/*")] == ["lock"]
+
+
+def test_stopped_at_once_an_engine_leaves_no_file_and_tells_everybody(checkpoint: Path, tmp_path: Path) -> None:
+    config = EngineConfig(blocks=16, block_size=16, slots=3, chunk=32, grid=16, self_test=False, swap_folder=str(tmp_path))
+    engine, ended = load(checkpoint, config=config), Waiting()
+    engine.scheduler.swapping.keep = 0
+    loop = EngineLoop(engine)
+    loop.start()
+    for request, priority in ((Generate(TOKENS, 100), Priority.ROUTINE), *[(Score(TOKENS * 2), Priority.STAT)] * 8):
+        loop.submit(request, priority=priority, on_outcome=ended)
+    assert loop.stop(drain=False, timeout=WAIT)
+    assert len(ended.all(9)) == 9
+    assert [path.name for path in tmp_path.glob("*/*")] == ["lock"]
