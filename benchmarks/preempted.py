@@ -13,18 +13,19 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from benchmarks import models, workloads
 from benchmarks.measured import Bar, Measured
 from benchmarks.options import Options
 from benchmarks.peer import ROOT, Precision
-from benchmarks.preempting import Point, Told, Way, bits, every_kind, play, settings
+from benchmarks.preempting import Point, Told, Way, bits, every_kind, outside, play, settings
 from engine import EngineConfig, Priority
 from engine.request import PRIVATE, Embed, Request
 
 if TYPE_CHECKING:
     from engine import Engine
+    from engine.runner import Runner
 
 SEQUENCES, QUICK = 10_000, 1_000
 _WIDE = models.Shape("preempted", hidden=96, layers=4, heads=4, kv_heads=2, head_dim=24, intermediate=128, context=2048, seed=5)
@@ -103,8 +104,9 @@ def live(engine: Engine, drawn: Drawn) -> Told:
 
     lower = drawn.lower()
     config = settings(drawn.point.way, lower, drawn.config)
-    policy = FreezingScheduler(config, BlockPool(config.blocks), engine.scheduler.limits, lambda: 0.0)
-    return play(engine.runner.run, policy, list(zip(lower, drawn.classes, strict=True)), drawn.point)
+    with outside(drawn.point.way, cast("Runner", engine.runner).arena) as beyond:
+        policy = FreezingScheduler(config, BlockPool(config.blocks), engine.scheduler.limits, lambda: 0.0, beyond)
+        return play(engine.runner.run, policy, list(zip(lower, drawn.classes, strict=True)), drawn.point)
 
 
 def differences(told: Told, drawn: Drawn, oracle: Oracle) -> set[int]:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import enum
 import random
 import struct
+import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from engine import selftest
 from engine.batch import Batch, RowOutput
@@ -26,10 +31,17 @@ from engine.request import (
     Score,
     Sharing,
 )
+from engine.swap.content import Outside
+from engine.swap.tier import FileTier
+
+if TYPE_CHECKING:
+    from engine.swap.arena import Arena
 
 LABORATORY = Sharing("laboratory", "salt")
 _LAST = 10**6  # freezes, and seconds: no limit is reached
 FIRST_STAT = 1000  # handle
+_MOMENT = 0.001  # seconds that files are left alone where nothing can be computed without them
+_CLOSE = 10.0  # seconds for files to go
 Run = Callable[[Batch], list[RowOutput] | None]
 
 
@@ -40,11 +52,16 @@ class Way(enum.Enum):
     ABANDONED = "abandoned"  # STAT needs their blocks: it is dropped, one of them is sent away, the others begin the chunk again
     RECOMPUTED = "recomputed"  # all are sent away before the pass, and others take the blocks
     CACHED = "cached"  # all are sent away before the pass, and find what they left
+    SWAPPED = "swapped"  # all are sent away before the pass, to the arena
+    FILED = "filed"  # all are sent away before the pass, and come back from files
 
     @property
     def within(self) -> bool:
         """Whether it happens between two layers of the pass, and not before it."""
         return self in (Way.FROZEN, Way.ABANDONED)
+
+
+_FOR_SLOTS = (Way.CACHED, Way.SWAPPED, Way.FILED)  # STAT needs slots, and no blocks
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +80,7 @@ class Told:
     outcomes: dict[int, Outcome] = field(default_factory=dict)
     stood: set[int] = field(default_factory=set)  # in the pass that was stopped
     reached: bool = False  # the point, before all had ended
+    filed: bool = False  # whoever gave way lay in files
     policy: FreezingScheduler | None = None
 
     def preempted(self) -> dict[int, Outcome]:
@@ -100,33 +118,53 @@ class _At:
 
 
 def settings(way: Way, lower: Sequence[Request], base: EngineConfig) -> EngineConfig:
-    """`base` with limits that are not reached, and for CACHED with no slot to spare."""
+    """`base` with limits that are not reached, and where slots are what STAT needs with none to spare."""
     slots = len(lower) + 2 + len({request.tokens for request in lower if isinstance(request, Score) and request.branch})
     common = dataclasses.replace(base, slots=slots, freezes=_LAST, frozen_seconds=float(_LAST))
-    return dataclasses.replace(common, slots=max(1, len(lower) // 2)) if way is Way.CACHED else common
+    return dataclasses.replace(common, slots=max(1, len(lower) // 2)) if way in _FOR_SLOTS else common
+
+
+@contextlib.contextmanager
+def outside(way: Way, arena: Arena) -> Iterator[Outside]:
+    """What a scheduler needs that sends sequences away in this way."""
+    swaps, slots = way in (Way.SWAPPED, Way.FILED), arena.memory.shape[0]
+    with tempfile.TemporaryDirectory() as folder:
+        files = FileTier(Path(folder), arena.memory, "", cap=1 << 30, encrypted=True) if way is Way.FILED else None
+        yield Outside(slots if swaps else 0, arena.block_bytes, files)
+        if files is not None:
+            files.close(_CLOSE)
 
 
 def play(run: Run, policy: FreezingScheduler, lower: Sequence[tuple[Request, Priority]], point: Point) -> Told:
     """All of `lower` at once, with STAT at a point, to the end; every account is looked at after every step."""
     signal, told = _At(point), Told(policy=policy)
+    policy.swapping.keep = 0
     policy.signal = signal  # type: ignore[assignment]
     for handle, (request, priority) in enumerate(lower):
         policy.add(handle, request, priority, 0.0)
     while policy.has_work:
         if not (told.reached or point.way.within) and signal.due:
             told.reached = _stat_comes(policy, point.way)
+        if point.way is Way.FILED and told.reached and not told.filed:
+            told.filed = _all_in_files(policy)
+            policy.admits = Priority.ROUTINE if told.filed else Priority.STAT  # nobody comes back before
         batch = policy.schedule(0.0)
         if not (batch.beside or batch.resumes) and any(row.handle < FIRST_STAT for row in batch.rows):
             signal.begin()
+        elif point.way is Way.FILED and not batch.rows:
+            time.sleep(_MOMENT)
         outputs = run(batch)
         told.outcomes |= {outcome.handle: outcome for outcome in policy.postprocess(batch, outputs)}
         if outputs is None:
             told.stood |= {row.handle for row in batch.rows}
             told.reached = _stat_comes(policy, point.way)
-        policy.pool.check(policy.tables())
-        if not policy.ledger.check():
-            raise RuntimeError("a promise of blocks cannot be kept")
+        policy.check()
     return told
+
+
+def _all_in_files(policy: FreezingScheduler) -> bool:
+    swapping = policy.swapping
+    return not policy.pool.draining and not swapping.slots.used and not policy.waiting_by_class[Priority.STAT]
 
 
 def _stat_comes(policy: FreezingScheduler, way: Way) -> bool:
@@ -139,7 +177,7 @@ def _stat(policy: FreezingScheduler, way: Way) -> Iterator[Request]:
     """Requests that need just what makes lower work meet its end in this way."""
     if way is Way.FROZEN:
         yield from (Generate((3, 4, 5), 2), Score((4, 5, 6, 3) * 5))
-    elif way is Way.CACHED:
+    elif way in _FOR_SLOTS:
         yield from (Generate((3, 4 + number % 3), 1) for number in range(policy.config.slots))
     else:
         yield from _filling(policy, policy.ledger.spare + 1 if way is Way.ABANDONED else policy.pool.total)

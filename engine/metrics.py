@@ -92,6 +92,7 @@ _ENGINE = (
     Metric("arena_used", "gauge", "blocks", "of the arena hold something"),
     Metric("arena_total", "gauge", "blocks", "the arena has"),
     Metric("swap_files", "gauge", "files", "hold what the arena had no room for"),
+    Metric("swap_files_read", "counter", "files", "were read back whole"),
     Metric("swap_file_bytes", "gauge", "bytes", "are in them"),
     Metric("swap_failures", "counter", "files", "were of no use, for any of the reasons that follow"),
     *(Metric(f"swap_failures_{kind.value}", "counter", "files", text) for kind, text in _FAILURES.items()),

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.preempting import Point, Told, Way, every_kind, play, settings
+from benchmarks.preempting import Point, Told, Way, every_kind, outside, play, settings
 from engine.config import EngineConfig, Kernels, Precision
 from engine.limits import Limits
 from engine.request import Priority, Score
@@ -76,9 +76,9 @@ def runner_of(folder: Path, kernels: Kernels, precision: Precision) -> Runner:
 
 def told(runner: Runner, window: int | None, point: Point) -> Told:
     limits = Limits(vocabulary=11, context=512, window=window)
-    policy = scheduler(settings(point.way, LOWER, BASE), limits)
     lower = [(request, CLASSES[place % 3]) for place, request in enumerate(LOWER)]
-    return play(runner.run, policy, lower, point)
+    with outside(point.way, runner.arena) as beyond:
+        return play(runner.run, scheduler(settings(point.way, LOWER, BASE), limits, outside=beyond), lower, point)
 
 
 def everywhere(runner: Runner, window: int | None, way: Way, *, every: bool) -> Iterator[Told]:
@@ -100,6 +100,8 @@ def _reached(way: Way, lives: list[Told]) -> int:
         Way.ABANDONED: sum(policy.abandoned_passes for policy in policies),
         Way.RECOMPUTED: sum(policy.recomputed_tokens for policy in policies),
         Way.CACHED: sum(policy.reused_tokens for policy in policies),
+        Way.SWAPPED: sum(policy.swapping.blocks_in for policy in policies),
+        Way.FILED: sum(policy.swapping.loads for policy in policies),
     }
     return figures[way]
 
@@ -140,6 +142,8 @@ def test_a_long_score_under_a_sliding_window_is_preempted_in_any_chunk(folders: 
     limits = Limits(vocabulary=11, context=512, window=40)
     for step in range(2, 28, 3):
         point = Point(way, step, 1 + step % (LAYERS - 1) if way.within else 0)
-        life = play(runner.run, scheduler(config, limits), [(Score(tokens), Priority.ROUTINE)], point)
+        with outside(way, runner.arena) as beyond:
+            policy = scheduler(config, limits, outside=beyond)
+            life = play(runner.run, policy, [(Score(tokens), Priority.ROUTINE)], point)
         assert bits(life.outcomes[0]) == expected, point
         assert life.preempted()
