@@ -118,7 +118,7 @@ class Scheduler(Steering):
             self._part_marked()
 
     def _start(self, sequence: Sequence, now: float) -> None:
-        if self.swapping.must_load(sequence, now, self._waiting):
+        if self.swapping.loads(sequence, now, self._waiting):
             return
         self._waiting.start(sequence)
         self._slots.hold(sequence)

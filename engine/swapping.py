@@ -66,7 +66,7 @@ class Swapping:
         self._told = 0, 0  # how many of both go with the batch that is on its way
         self._loading: dict[int, float] = {}  # by number: since when somebody who could start has waited for a file
         self.events: deque[tuple[int, str]] = deque(maxlen=_EVENTS)  # handle, and what happened
-        self.blocks_out = self.blocks_in = self.recomputed = self.loads = 0
+        self.blocks_out = self.blocks_in = self.recomputed = self.files_read = 0
         self.failures: Counter[Failure] = Counter()
 
     @property
@@ -226,7 +226,7 @@ class Swapping:
 
     # Files.
 
-    def must_load(self, sequence: Sequence, now: float, waiting: Waiting) -> bool:
+    def loads(self, sequence: Sequence, now: float, waiting: Waiting) -> bool:
         """Whether one that could start has to be read from its file first: from here on it waits for that, and for nothing else."""
         content = sequence.swapped
         if content is None or content.where not in (Where.FILE, Where.LOADING):
@@ -279,7 +279,7 @@ class Swapping:
             self._written(content, done.failure)
         elif done.failure is None:
             content.where = Where.ARENA
-            self.loads += 1
+            self.files_read += 1
             self._drop_file(content)
         else:
             self._lose(owner)
@@ -334,7 +334,7 @@ class Swapping:
             "swap_recomputed": self.recomputed,
             "arena_used": self.slots.used,
             "arena_total": self.slots.total,
-            "swap_files_read": self.loads,
+            "swap_files_read": self.files_read,
             "swap_files": 0 if files is None else files.count,
             "swap_file_bytes": 0 if files is None else files.size,
             "swap_failures": sum(self.failures.values()),

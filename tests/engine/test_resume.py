@@ -101,7 +101,7 @@ def _reached(way: Way, lives: list[Told]) -> int:
         Way.RECOMPUTED: sum(policy.recomputed_tokens for policy in policies),
         Way.CACHED: sum(policy.reused_tokens for policy in policies),
         Way.SWAPPED: sum(policy.swapping.blocks_in for policy in policies),
-        Way.FILED: sum(policy.swapping.loads for policy in policies),
+        Way.FILED: sum(policy.swapping.files_read for policy in policies),
     }
     return figures[way]
 
