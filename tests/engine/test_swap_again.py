@@ -43,7 +43,7 @@ def shoved(monkeypatch: pytest.MonkeyPatch) -> list[Shoved]:
 def test_random_mixes_give_the_bits_of_the_oracle(
     checkpoint: Path, kernels: Kernels, precision: Precision, threads: int, shoved: list[Shoved]
 ) -> None:
-    seeds = range(9400, 9415) if kernels == "native" else range(9500, 9503)
+    seeds = range(9400, 9410) if kernels == "native" else range(9500, 9503)
     check_mixes(runner_of(checkpoint, kernels, precision, threads), oracle_of(checkpoint, kernels, precision), seeds, most=7)
     assert sum(policy.swapping.blocks_in for policy in shoved) > 20 * len(seeds)
 
@@ -94,7 +94,7 @@ def kept(seed: int, *, force: bool) -> Kept:
 
 
 @pytest.mark.parametrize("force", [False, True])
-@pytest.mark.parametrize("block", range(3))
+@pytest.mark.parametrize("block", range(2))
 def test_whatever_happens_each_reads_its_own_tokens(block: int, force: bool) -> None:
     lives = [kept(seed, force=force) for seed in range(2000 + block * 30, 2030 + block * 30)]
     assert sum(life.finished for life in lives) > 150
@@ -144,6 +144,6 @@ class SwappedFrozenLife(SwappedLife, FrozenLife):
 
 TestSwappedLife, TestSwappedSlidingLife = SwappedLife.TestCase, SwappedSlidingLife.TestCase
 TestSwappedFrozenLife = SwappedFrozenLife.TestCase
-TestSwappedLife.settings = settings(max_examples=60, stateful_step_count=50, deadline=None)
-TestSwappedSlidingLife.settings = settings(max_examples=30, stateful_step_count=40, deadline=None)
-TestSwappedFrozenLife.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
+TestSwappedLife.settings = settings(max_examples=40, stateful_step_count=40, deadline=None)
+TestSwappedSlidingLife.settings = settings(max_examples=20, stateful_step_count=40, deadline=None)
+TestSwappedFrozenLife.settings = settings(max_examples=20, stateful_step_count=40, deadline=None)
