@@ -63,8 +63,7 @@ class FrozenLife(Life):
 
     @invariant()
     def nothing_is_lost(self) -> None:
-        self.policy.pool.check(self.policy.tables())
-        assert self.policy.ledger.check()
+        self.policy.check()
         most = max(self.policy.places, sum(one.priority is Priority.STAT for one in self.policy._slots))
         assert self.policy.running <= most  # a trunk in the pass may have become STAT beside STAT that runs in the slots lent
 
