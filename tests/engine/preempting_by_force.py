@@ -1,5 +1,6 @@
 """A scheduler that preempts lower work in every second step: a pass is stopped after some layer while STAT comes, now and then so
-large that the pass is abandoned; or a sequence is sent away, and finds what it left, or not. A seeded generator draws which.
+large that the pass is abandoned; or a sequence is sent away: to the arena, or so that it finds what it left, or not even that. A
+seeded generator draws which.
 """
 
 from __future__ import annotations
@@ -9,9 +10,12 @@ from types import ModuleType
 
 from engine import loading, selftest
 from engine.batch import Batch, RowOutput, Signal
+from engine.config import EngineConfig
 from engine.freezing import FreezingScheduler
 from engine.request import Generate, Outcome, Priority, Request, Score
 from engine.sequence import Sequence
+from engine.swap.content import Outside
+from engine.swap.slots import ArenaSlots
 
 FIRST = 10**6  # handle of the first STAT request that comes by itself
 _MOST = 12  # of them; then passes are still stopped, and go on at once
@@ -62,9 +66,12 @@ class Forced(FreezingScheduler):
         self._send_away(self.generator.choice(lower))
 
     def _send_away(self, sequence: Sequence) -> None:
+        slots, swaps = self.swapping.slots, self.generator.random() < 0.5
+        self.swapping.slots = slots if swaps else ArenaSlots(0)
         self._evict(sequence)
+        self.swapping.slots = slots
         self.sent_away += 1
-        if self.generator.random() < 0.5:
+        if self.generator.random() < 0.3:
             self.cache.forget()
 
     def postprocess(self, batch: Batch, outputs: list[RowOutput] | None) -> list[Outcome]:
@@ -85,7 +92,13 @@ class Forced(FreezingScheduler):
         return Score(tokens) if large or length % 2 else Generate(tokens, 3)
 
 
-def everywhere(*more: ModuleType) -> None:
-    """From now on every continuous scheduler of this process is such a one, where `engine` or `more` make it."""
-    for module in (loading, selftest, *more):
+def everywhere(driving: ModuleType) -> None:
+    """From now on every continuous scheduler of this process is such a one, where `engine` or the tests make it."""
+    driving.outside_of = arena  # type: ignore[attr-defined]
+    for module in (loading, selftest, driving):
         module.FreezingScheduler = Forced  # type: ignore[attr-defined]
+
+
+def arena(config: EngineConfig) -> Outside:
+    """What a scheduler of a test has outside its pool, where the test does not say it."""
+    return Outside(config.arena_blocks)

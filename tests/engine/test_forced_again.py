@@ -12,7 +12,7 @@ from engine.runner import Runner
 from tests.engine import driving
 from tests.engine.conftest import CONFIG
 from tests.engine.driving import Arrival, bits, drive
-from tests.engine.preempting_by_force import Forced
+from tests.engine.preempting_by_force import Forced, arena
 from tests.engine.test_bits import FAST, PLAIN, REQUESTS, check_mixes, oracle_of, runner_of
 from tests.engine.test_freezing_life import FrozenLife, FrozenSlidingLife
 from tests.engine.test_sliding_trunks import REFERENCE as SHARED
@@ -30,6 +30,7 @@ def forced(monkeypatch: pytest.MonkeyPatch) -> list[Forced]:
         return made[-1]
 
     monkeypatch.setattr(driving, "FreezingScheduler", make)
+    monkeypatch.setattr(driving, "outside_of", arena)
     return made
 
 
@@ -40,6 +41,8 @@ def test_random_mixes_give_the_bits_of_the_oracle(
     seeds = range(9200, 9225) if kernels == "native" else range(9300, 9304)
     check_mixes(runner_of(checkpoint, kernels, precision, threads), oracle_of(checkpoint, kernels, precision), seeds, most=7)
     assert sum(policy.freezes for policy in forced) > len(seeds)
+    assert sum(policy.sent_away for policy in forced) > len(seeds)
+    assert sum(policy.swapping.blocks_in for policy in forced) > len(seeds)
     assert len(forced) == len(seeds)
 
 
