@@ -81,6 +81,7 @@ def load(claimed: Claimed) -> Work:
     run = Run.objects.select_related("item_set__reference").get(pk=claimed.run_id)
     reference = run.item_set.reference
     rows = Item.objects.filter(item_set_id=run.item_set_id, ordinal__range=(claimed.first, claimed.last)).order_by("ordinal")
+    columns = ("id", "ordinal", "contig", "position", "ref", "alt", "sequence", "end_position")
     return Work(
         claimed=claimed,
         kind=cast(Literal["variant", "sequence"], run.item_set.kind),
@@ -89,7 +90,7 @@ def load(claimed: Claimed) -> Work:
         reference_digest=run.reference_digest,
         reference_look=proofs.look(files.fasta(reference), run.reference_digest) if reference else UNSEEN,
         contig_digests=files.contig_digests(reference) if reference else {},
-        items=[WorkItem(*row) for row in rows.values_list("id", "ordinal", "contig", "position", "ref", "alt", "sequence")],
+        items=[WorkItem(*row) for row in rows.values_list(*columns)],
     )
 
 

@@ -92,6 +92,8 @@ class Flight:
             whole = engine.combine_sequence(plan, results)
             return ItemScore(item.id, ll_alt=whole.total, tokens=whole.tokens, flags=flags)
         score = engine.combine(plan, results)
+        if item.end:
+            flags = (*flags, _code(f"scored_{plan.scored_as}"))
         return ItemScore(item.id, score.ll_ref, score.ll_alt, score.delta, score.tokens, flags)
 
 
@@ -240,7 +242,8 @@ class Host:
         def plan(item: WorkItem) -> Plan:
             if item.contig not in reference.lengths:
                 raise engine.UnknownContig
-            variant = engine.Variant(reference.lengths[item.contig], item.position, item.ref, item.alt)
+            length, end = reference.lengths[item.contig], item.end or None
+            variant = engine.Variant(length, item.position, item.ref, item.alt, end)
             return engine.plan_variant(protocol, variant, partial(reference.fetch, item.contig), loaded.tokenizer)
 
         return plan

@@ -36,6 +36,7 @@ class Item(models.Model):
     position = models.BigIntegerField(default=0)  # 1-based
     ref = models.TextField(blank=True)
     alt = models.TextField(blank=True)
+    end_position = models.BigIntegerField(default=0, db_default=0)  # last base of a <DEL>, <DUP>, <INV>; 0: alleles are written
     name = models.TextField(blank=True)  # of a sequence
     sequence = models.TextField(blank=True)
 

@@ -64,6 +64,7 @@ class WorkItem:
     ref: str
     alt: str
     sequence: str
+    end: int = 0  # last base of a symbolic event; 0: alleles are written out
 
 
 @dataclass(frozen=True)

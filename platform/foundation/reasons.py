@@ -87,6 +87,8 @@ class Reason(StrEnum):
     VCF_ALT_EMPTY = "vcf.alt-empty", "An ALT allele is empty."
     VCF_ALT_IUPAC = "vcf.alt-iupac", "ALT “{alt}” holds an ambiguity code; it must name the bases A, C, G, T."
     VCF_ALT_ALPHABET = "vcf.alt-alphabet", "ALT “{alt}” holds something other than bases."
+    VCF_END_NOT_BEHIND = "vcf.end-not-behind", "{alt} ends at {end}, which is not behind its position."
+    VCF_END_PAST_CONTIG = "vcf.end-past-contig", "{alt} ends at {end}, {contig} ends at {length}."
     VCF_ALT_EQUALS_REF = "vcf.alt-equals-ref", "ALT equals REF: that is no variant."
     VCF_GENOTYPE_SYNTAX = "vcf.genotype-syntax", "Genotype “{genotype}” of sample {sample} cannot be read."
     VCF_GENOTYPE_INDEX = "vcf.genotype-index", "Genotype “{genotype}” names allele {index}, the record has {count} ALT."
@@ -99,9 +101,11 @@ class Reason(StrEnum):
     VCF_ALT_MISSING = "vcf.alt-missing", "ALT is “.”: the record names no variant."
     VCF_ALT_STAR = "vcf.alt-star", "ALT “*” says that a deletion of another record lies here; it is scored there."
     VCF_ALT_UNSPECIFIED = "vcf.alt-unspecified", "ALT “{alt}” stands for any other allele (gVCF); it names no bases."
-    VCF_ALT_DELETION = "vcf.alt-symbolic-deletion", "Symbolic deletion {alt}: not scored in this version."
-    VCF_ALT_DUPLICATION = "vcf.alt-symbolic-duplication", "Symbolic duplication {alt}: not scored in this version."
-    VCF_ALT_INVERSION = "vcf.alt-symbolic-inversion", "Symbolic inversion {alt}: not scored in this version."
+    VCF_ALT_DELETION = "vcf.alt-symbolic-deletion", "Symbolic deletion {alt}: not scored by the protocol of this test."
+    VCF_ALT_DUPLICATION = "vcf.alt-symbolic-duplication", "Symbolic duplication {alt}: not scored by the protocol of this test."
+    VCF_ALT_INVERSION = "vcf.alt-symbolic-inversion", "Symbolic inversion {alt}: not scored by the protocol of this test."
+    VCF_END_MISSING = "vcf.end-missing", "{alt} has neither END nor SVLEN: where it ends is not known."
+    VCF_EVENT_TOO_LONG = "vcf.event-too-long", "{alt} spans {length} bases, at most {limit} are scored."
     VCF_ALT_INSERTION = "vcf.alt-symbolic-insertion", "Symbolic insertion {alt}: not scored in this version."
     VCF_ALT_COPY_NUMBER = "vcf.alt-symbolic-copy-number", "Copy number allele {alt}: not scored in this version."
     VCF_ALT_SYMBOLIC = "vcf.alt-symbolic", "Symbolic allele {alt}: not scored in this version."
@@ -197,6 +201,11 @@ class Reason(StrEnum):
     )
     ITEM_ROW_FAILED = "item.row-failed", "Computing this item failed; the other items were not touched."
     ITEM_NON_FINITE = "item.non-finite", "The model gave no finite number for this item."
+    ITEM_SCORED_WHOLE = "item.scored-whole", "The event fits the window and was scored as if it were written out."
+    ITEM_SCORED_BREAKPOINTS = (
+        "item.scored-breakpoints",
+        "The event is longer than half a window: scored are windows across its junctions against those across its breakpoints.",
+    )
     ITEM_WINDOW_CUT_LEFT = "item.window-cut-left", "The contig begins inside the window: there was less context on the left."
     ITEM_WINDOW_CUT_RIGHT = "item.window-cut-right", "The contig ends inside the window: there was less context on the right."
     ITEM_AMBIGUOUS_BASES = "item.ambiguous-bases", "The window holds bases other than A, C, G and T."

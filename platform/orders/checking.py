@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import timedelta
 from itertools import islice
 from uuid import UUID
@@ -34,6 +35,7 @@ STALLED = timedelta(minutes=2)  # without progress: the checking worker is gone
 MOST_TRIES = 3
 ACTOR = process("intake check")
 LIMITS = checker.Limits(max_items=1_000_000)
+LONGEST_EVENT = 100_000  # bases; the engine's own bound, `engine.structural.LONGEST`
 
 
 def check_intake(pk: UUID) -> None:
@@ -71,7 +73,7 @@ def _check(intake: Intake) -> None:
         reference=reference,
         sample=intake.sample or None,
         accept=frozenset(checker.Kind(kind) for kind in intake.test_version.accepts),
-        limits=LIMITS,
+        limits=_limits(intake),
         progress=_Reporter(intake),
     )
     verdicts = iter(check)
@@ -80,6 +82,11 @@ def _check(intake: Intake) -> None:
     for batch in _batches(first, verdicts):
         stage.write(batch)
     _settle(intake, check.summary, stage.items, beside)
+
+
+def _limits(intake: Intake) -> checker.Limits:
+    """Events without written alleles are scored centred and by no other protocol."""
+    return replace(LIMITS, max_event=LONGEST_EVENT if intake.test_version.protocol["kind"] == "centred" else 0)
 
 
 def _give_up(intake: Intake, reason: Reason) -> None:

@@ -16,7 +16,7 @@ from orders.baselines import Baseline, Baselines
 from orders.intake import Kind, Limits, Outcome, SequenceReader, Verdict
 from orders.models import Intake
 
-_ITEM = ("id", "item_set_id", "ordinal", "contig", "position", "ref", "alt", "name", "sequence")
+_ITEM = ("id", "item_set_id", "ordinal", "contig", "position", "ref", "alt", "end_position", "name", "sequence")
 _RECORD = (
     "intake_id",
     "line",
@@ -80,7 +80,7 @@ class Stage:
 
     def _item(self, v: Verdict, pk: int, ordinal: int) -> tuple[Any, ...]:
         sequence = "" if self.item_set.kind == "variant" else self.bases.read(v.sequence_offset, v.sequence_length)
-        return (pk, self.item_set.pk, ordinal, v.contig, v.position, v.ref, v.alt, v.name, sequence)
+        return (pk, self.item_set.pk, ordinal, v.contig, v.position, v.ref, v.alt, v.end, v.name, sequence)
 
     def _record(self, v: Verdict, beside: Baseline, item_id: int | None) -> tuple[Any, ...]:
         return (

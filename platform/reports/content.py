@@ -212,6 +212,7 @@ class ResultLine:
     fingerprint: str
     markov_delta: float | None = None  # the baseline beside it; none in texts of before it was kept
     consequence: str = ""
+    end_position: int = 0  # last base of a <DEL>, <DUP> or <INV>, 1-based; 0: the alleles are written out
     probability: float | None = None  # of Δ, from the calibration table of the test version; left out where there is none
 
 

@@ -43,6 +43,7 @@ _COLUMNS = {
     "position": "item__position",
     "ref": "item__ref",
     "alt": "item__alt",
+    "end_position": "item__end_position",
     "norm_position": f"{_RECORD}norm_position",
     "norm_ref": f"{_RECORD}norm_ref",
     "norm_alt": f"{_RECORD}norm_alt",

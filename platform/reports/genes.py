@@ -25,7 +25,7 @@ def _spans(lines: Sequence[ResultLine]) -> dict[str, tuple[int, int]]:
     spans: dict[str, tuple[int, int]] = {}
     for line in lines:
         low, high = spans.get(line.contig, (line.position, line.position))
-        spans[line.contig] = min(low, line.position), max(high, line.position + len(line.ref))
+        spans[line.contig] = min(low, line.position), max(high, line.position + len(line.ref), line.end_position)
     return spans
 
 

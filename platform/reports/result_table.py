@@ -101,8 +101,9 @@ def _variant(line: ResultLine, one: bool, calibrated: bool) -> tuple[str, ...]:
     normalised = (line.norm_position, line.norm_ref, line.norm_alt)
     same = not line.norm_position or normalised == (line.position, line.ref, line.alt)
     form = "as submitted" if same else f"{wording.grouped(line.norm_position)} {_change(line.norm_ref, line.norm_alt)}"
+    until = f"–{wording.grouped(line.end_position)}" if line.end_position else ""
     return (
-        wording.grouped(line.position) if one else _place(line.contig, line.position),
+        (wording.grouped(line.position) if one else _place(line.contig, line.position)) + until,
         _change(line.ref, line.alt),
         form,
         _zygosity(line),

@@ -83,6 +83,16 @@ def test_an_item_that_cannot_be_scored_fails_alone(host: Host, work: Work) -> No
     ]
 
 
+def test_an_event_without_written_alleles_is_scored_up_to_its_end_and_says_how(host: Host, work: Work) -> None:
+    written = replace(snv(0, 300), ref=BASES[299:310], alt=BASES[299])
+    event = replace(snv(1, 300), alt="<DEL>", end=310)
+    spelled, whole, broken = flown(host, replace(work, items=[written, event, replace(event, id=3, end=900)])).scores()
+    assert (whole.ll_ref, whole.ll_alt, whole.delta) == (spelled.ll_ref, spelled.ll_alt, spelled.delta)
+    assert (spelled.flags, whole.flags) == ((), ("item.scored-whole",))
+    assert broken.flags == ("item.scored-breakpoints",)
+    assert broken.delta not in (None, whole.delta)
+
+
 def test_what_the_engine_says_about_an_item_is_kept(host: Host, work: Work) -> None:
     left, middle, right = flown(host, replace(work, items=[snv(0, 5), snv(1, 300), snv(2, len(BASES) - 5)])).scores()
     assert (left.flags, middle.flags, right.flags) == (("item.window-cut-left",), (), ("item.window-cut-right",))

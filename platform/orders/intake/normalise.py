@@ -72,33 +72,36 @@ class _Repeats:
 
     def __init__(self, kept: int) -> None:
         self._kept = kept
-        self._lines: OrderedDict[Allele, int] = OrderedDict()
+        self._lines: OrderedDict[tuple[Allele, int], int] = OrderedDict()
 
-    def first_line(self, allele: Allele, line: int) -> int | None:
-        if allele in self._lines:
-            return self._lines[allele]
-        self._lines[allele] = line
+    def first_line(self, allele: Allele, end: int, line: int) -> int | None:
+        """`end` is that of a symbolic event."""
+        if (allele, end) in self._lines:
+            return self._lines[allele, end]
+        self._lines[allele, end] = line
         if len(self._lines) > self._kept:
             self._lines.popitem(last=False)
         return None
 
 
 def _settled(batch: list[Verdict], reference: ReferenceView, repeats: _Repeats) -> Iterator[Verdict]:
-    accepted = [_submitted(verdict) for verdict in batch if verdict.outcome is Outcome.ACCEPTED]
-    # A single base for a single base is its own normal form.
-    movable = [allele for allele in accepted if len(allele.ref) + len(allele.alt) > 2]
+    movable = [_submitted(verdict) for verdict in batch if verdict.outcome is Outcome.ACCEPTED and _moves(verdict)]
     moved = iter(left_aligned(movable, reference))
     for verdict in batch:
         if verdict.outcome is not Outcome.ACCEPTED:
             yield verdict
             continue
-        allele = _submitted(verdict)
-        form = next(moved) if len(allele.ref) + len(allele.alt) > 2 else allele
+        form = next(moved) if _moves(verdict) else _submitted(verdict)
         yield _with_form(verdict, form, repeats)
 
 
 def _submitted(verdict: Verdict) -> Allele:
     return Allele(verdict.contig, verdict.position, verdict.ref, verdict.alt)
+
+
+def _moves(verdict: Verdict) -> bool:
+    """A single base for a single base is its own normal form, and a symbolic event stays where the caller put it."""
+    return not verdict.end and len(verdict.ref) + len(verdict.alt) > 2
 
 
 def _with_form(verdict: Verdict, form: Allele | None, repeats: _Repeats) -> Verdict:
@@ -107,7 +110,7 @@ def _with_form(verdict: Verdict, form: Allele | None, repeats: _Repeats) -> Verd
         flags.append(Reason.VCF_NOT_NORMALISED)
         words.append(Reason.VCF_NOT_NORMALISED.say())
         form = _submitted(verdict)
-    first = repeats.first_line(form, verdict.line)
+    first = repeats.first_line(form, verdict.end, verdict.line)
     if first is not None:
         flags.append(Reason.VCF_DUPLICATE)
         words.append(Reason.VCF_DUPLICATE.say(first=first))

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from foundation.reasons import Reason
-from orders.intake import alleles, build_proof, genotype
+from orders.intake import alleles, build_proof, events, genotype
 from orders.intake.errors import FileRefused
 from orders.intake.genotype import Genotype
 from orders.intake.lines import Fragment
@@ -18,6 +18,7 @@ from orders.intake.verdicts import Outcome, Tally, Verdict, Zygosity
 
 _CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 LONGEST_POSITION = 10  # digits
+INFO_COLUMN = 7
 QUOTED_BASES = 20
 
 
@@ -173,11 +174,24 @@ class Records:
             words = uncarried.say(sample=self._sample, genotype=shown(record.genotype_text))
             return _verdict(record, index, alt, outcome, uncarried, words)
         parked = self._parked(record, upper)
+        if parked in events.KINDS and self._tally.limits.max_event:
+            return self._event(record, index, alt, events.end_of(record.columns[INFO_COLUMN], record.position, index))
         if parked:
             limit, length = self._tally.limits.max_allele, len(alt)
             length = len(record.ref) if parked is Reason.VCF_REF_TOO_LONG else length
             return _verdict(record, index, alt, Outcome.PARKED, parked, parked.say(alt=shown(alt), length=length, limit=limit))
         return _accepted(record, index, alt)
+
+    def _event(self, record: _Record, index: int, alt: bytes, end: int | None) -> Verdict:
+        """A symbolic deletion, duplication or inversion: accepted where its END says which bases it is about."""
+        limit, length = self._tally.limits.max_event, self._reference.contigs[record.contig].length
+        fault = events.fault(record.position, end, contig_length=length, longest=limit)
+        if fault is None:
+            return _accepted(record, index, alt, end or 0)
+        spans = f"{(end or 0) - record.position:,}" if fault is Reason.VCF_EVENT_TOO_LONG else f"{length:,}"
+        outcome = Outcome.PARKED if fault in (Reason.VCF_END_MISSING, Reason.VCF_EVENT_TOO_LONG) else Outcome.REFUSED
+        words = fault.say(alt=shown(alt), end=end, contig=record.contig, length=spans, limit=f"{limit:,}")
+        return _verdict(record, index, alt, outcome, fault, words)
 
     def _uncarried(self, record: _Record, index: int) -> Reason | None:
         """Why this allele does not count for the sample; None where it does."""
@@ -203,7 +217,7 @@ class Records:
         return Reason.VCF_ALT_TOO_LONG if len(upper) > longest else None
 
 
-def _accepted(record: _Record, index: int, alt: bytes) -> Verdict:
+def _accepted(record: _Record, index: int, alt: bytes, end: int = 0) -> Verdict:
     flags: list[Reason] = []
     words: list[str] = []
     caller = record.columns[6]
@@ -216,7 +230,7 @@ def _accepted(record: _Record, index: int, alt: bytes) -> Verdict:
     if not (record.columns[3] + alt).isupper():
         flags.append(Reason.VCF_LOWER_CASE)
         words.append(Reason.VCF_LOWER_CASE.say())
-    return _verdict(record, index, alt.upper(), Outcome.ACCEPTED, None, " ".join(words), tuple(flags))
+    return replace(_verdict(record, index, alt.upper(), Outcome.ACCEPTED, None, " ".join(words), tuple(flags)), end=end)
 
 
 def _verdict(

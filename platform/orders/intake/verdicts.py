@@ -48,6 +48,7 @@ class Limits:
     max_header: int = 16 << 20  # bytes of VCF header
     max_items: int = 5_000_000  # records × ALT, sequences or reads
     max_allele: int = 256  # bases in REF or ALT
+    max_event: int = 0  # bases of a symbolic deletion, duplication or inversion; 0: none is scored
     max_sequence: int = 2_000_000  # bases in one sequence or read
     remembered_names: int = 200_000  # sequence names kept to find duplicates
     remembered_variants: int = 20_000  # accepted variants kept to find duplicates
@@ -70,6 +71,7 @@ class Verdict:
     position: int = 0  # 1-based
     ref: str = ""
     alt: str = ""
+    end: int = 0  # last base of a symbolic event, 1-based; 0: the alleles are written out
     norm_position: int = 0  # the normalised (trimmed, left-aligned) form
     norm_ref: str = ""
     norm_alt: str = ""
