@@ -7,6 +7,7 @@ from typing import Any
 from django.db.models import Count, QuerySet
 
 from engine_queue.models import Result, Run
+from foundation.reasons import Reason
 from orders.models import Intake, Order, Patient
 from registry import calibration
 from registry.calibration import Curve
@@ -126,7 +127,8 @@ def _line(row: tuple[Any, ...], curve: Curve | None) -> ResultLine:
     values = dict(zip(_COLUMNS, row, strict=True))
     values |= {field: blank for field, blank in _BLANK.items() if values[field] is None}
     values["flags"] = list(dict.fromkeys([*values["flags"], *values.pop("said")]))  # the engine's, then the intake's
-    return ResultLine(**values, probability=curve.at(values["delta"]) if curve else None)
+    comparable = curve is not None and Reason.ITEM_SCORED_BREAKPOINTS not in values["flags"]  # Δ is on another scale there
+    return ResultLine(**values, probability=curve.at(values["delta"]) if curve and comparable else None)
 
 
 def _laboratory(order: Order) -> Laboratory:

@@ -10,9 +10,11 @@ from django.urls import reverse
 from accounts.roles import Role
 from engine_queue import claim
 from orders.models import Intake
+from registry.calibration import Curve
 from registry.models import TestVersion
 from registry.services import offer_test
 from reports.content import parse
+from reports.gathering import _COLUMNS, _line
 from tests.engine_queue.rows import take
 from tests.factories import BASES, make_order, make_test_version, make_user
 from tests.orders.test_checking import HEADER, _checked
@@ -55,6 +57,14 @@ def test_its_row_names_where_it_ends() -> None:
     for door in ("report-page", "order"):
         html = client.get(reverse(door, args=[order.pk])).content.decode()
         assert "120–150" in html and "300–1,200" in html and "&lt;DEL&gt;" in html
+
+
+def test_no_probability_is_read_for_a_score_across_breakpoints() -> None:
+    """Its Δ is on another scale than those that a calibration table is made from."""
+    curve, row = Curve((-9.0, 9.0), (0.9, 0.1), "sha", "labels"), dict.fromkeys(_COLUMNS)
+    row |= {"delta": 0.0, "flags": ["item.scored-whole"], "end_position": 10}
+    across = row | {"flags": ["item.scored-breakpoints"]}
+    assert [_line(tuple(values.values()), curve).probability for values in (row, across)] == [pytest.approx(0.5), None]
 
 
 def test_a_protocol_that_scores_no_events_parks_them() -> None:
