@@ -17,7 +17,7 @@ REFERENCE = Reference(annotation_path="demo/ecoli/ecoli536_lexA.genes.tsv")
 @pytest.fixture
 def variants():
     rows = [line.split("\t") for line in (ROOT / "demo/ecoli/lexA_200.vcf").read_text().splitlines() if not line.startswith("#")]
-    return [SimpleNamespace(contig=row[0], position=int(row[1]), ref=row[3]) for row in rows]
+    return [SimpleNamespace(contig=row[0], position=int(row[1]), ref=row[3], end_position=0) for row in rows]
 
 
 def test_the_genes_that_the_variants_lie_in_are_found_in_the_demo_gene_file(variants):
@@ -36,8 +36,8 @@ def test_the_picture_of_the_demo_order_names_them(variants):
 
 
 def test_another_contig_has_none_of_them():
-    elsewhere = [SimpleNamespace(contig="chr1", position=4000, ref="A")]
+    elsewhere = [SimpleNamespace(contig="chr1", position=4000, ref="A", end_position=0)]
     assert genes.overlapping(REFERENCE, elsewhere) == []
-    assert genes.overlapping(REFERENCE, [SimpleNamespace(contig=CONTIG, position=100, ref="A")]) == [
+    assert genes.overlapping(REFERENCE, [SimpleNamespace(contig=CONTIG, position=100, ref="A", end_position=0)]) == [
         Gene(CONTIG, 35, 787, "+", "orf_35")
     ]
