@@ -1,18 +1,19 @@
 """The order page, gathered: timeline, flags, provenance, what can be done next."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import cast
 
 from accounts.roles import Verb
 from audit.models import Event
-from dashboard import engine_line, stages, urgency
+from dashboard import engine_line, outlook, urgency
+from dashboard.outlook import Outlook, Stop
 from dashboard.verdicts import exceptions
-from dashboard.wording import FLAGS, counted, duration, duration_range, flag, parked
+from dashboard.wording import FLAGS, counted, duration, flag, parked
 from engine_queue.models import Run
 from foundation.actor import Actor
 from orders import selectors
-from orders.estimates import remaining
 from orders.models import Order
 from reports.release import may_see_scores
 from reports.selectors import ResultsPanel, asked, results_panel
@@ -34,15 +35,20 @@ _TITLES = {
     ("orders.order", "order.demoted"): "Made less urgent",
     ("orders.order", "order.held"): "Put on hold",
     ("orders.order", "order.released"): "Goes on",
+    ("orders.order", "order.at_risk"): "At risk of being late",
+    ("orders.order", "order.in_time_again"): "Expected in time again",
+    ("orders.order", "order.late"): "Late",
 }
-_COLOURS = {"order.attention": "amber", "order.held": "amber", "state.cancelled": "red", "state.rejected": "red"}
+_COLOURS = {
+    "order.attention": "amber", "order.held": "amber", "order.at_risk": "amber", "order.late": "red", "state.cancelled": "red",
+    "state.rejected": "red",
+}  # fmt: skip
 _NEXT = {
     "submitted": "Waiting to be accepted", "accepted": "Waiting for an engine worker", "in_analysis": "Scoring",
     "awaiting_review": "Awaiting review", "awaiting_second_review": "Awaiting the second signature",
 }  # fmt: skip
 
 
-NO_ESTIMATE = "time not measured yet: this engine has scored nothing like it in the last 24 hours"
 NOT_BUILT = "review and release are not built in this version; the report is an unsigned draft"
 LISTED = 50  # records that were not accepted, shown on the page
 
@@ -55,27 +61,33 @@ class Entry:
     at: datetime | None  # None: not yet
     detail: str = ""
     colour: str = ""
+    until: datetime | None = None  # of a pause that is over
+    low: datetime | None = None  # what was expected then …
+    high: datetime | None = None
+    due: datetime | None = None  # … and what it was due
 
 
 def live(order: Order) -> dict[str, object]:
-    """What the live part shows: stage, counts, flags, time to go, all of one reading of the order."""
+    """What the live part shows: stage, counts, flags, estimate, all of one reading of the order."""
+    seen = outlook.outlook(order)
     return {
         "order": order,
-        "token": token(order),
+        "token": token(order, seen),
         "place": engine_line.place(order),
         "flags": flags(order),
-        "to_go": to_go(order),
+        "outlook": seen,
     }
 
 
 def whole(actor: Actor, order: Order, parameters: Mapping[str, str]) -> dict[str, object]:
     """The live part and everything around it."""
     part = live(order)
+    seen = cast(Outlook, part["outlook"])
     panel = results(actor, order, parameters)
     rejected = rejected_inputs(order)
     listed = exceptions(order.intake, LISTED) if rejected else []
     return part | {
-        "timeline": timeline(order, str(part["to_go"])),
+        "timeline": timeline(order, seen),
         "provenance": provenance(actor, order),
         "panel": panel,
         "may_see": panel is not None or may_see_scores(actor, order),
@@ -87,18 +99,32 @@ def whole(actor: Actor, order: Order, parameters: Mapping[str, str]) -> dict[str
     }
 
 
-def timeline(order: Order, left: str) -> list[Entry]:
-    """What happened, from audit events, and what comes next."""
+def timeline(order: Order, seen: Outlook) -> list[Entry]:
+    """What happened, from audit events and from what workers told of pauses, and what comes next."""
     told = [entry for event in selectors.timeline(order) if (entry := _entry(event, order))]
+    told += [_pause(stop, seen.earlier_words if place == 0 else "") for place, stop in enumerate(seen.stops)]
+    told.sort(key=lambda entry: entry.at.timestamp() if entry.at else 0.0)
     upcoming = None if parked(order.attention) else _NEXT.get(order.state)
-    return [*told, Entry(upcoming, None, _upcoming(order, left), "next")] if upcoming else told
+    return [*told, Entry(upcoming, None, _upcoming(order, seen), "next")] if upcoming else told
+
+
+def _pause(stop: Stop, before: str) -> Entry:
+    lasted = f"after {stop.lasted}; results unchanged" if stop.until else "it goes on by itself"
+    return Entry("Paused for more urgent work", stop.since, "; ".join(filter(None, (lasted, before))), "amber", until=stop.until)
 
 
 def _entry(event: Event, order: Order) -> Entry | None:
     title = _TITLES.get((event.object_type, event.action))
     if title is None:
         return None
-    return Entry(title, event.at, _detail(event, order), _COLOURS.get(event.action, ""))
+    entry = Entry(title, event.at, _detail(event, order), _COLOURS.get(event.action, ""))
+    if event.action in ("order.at_risk", "order.in_time_again"):
+        return replace(entry, low=_fact(event, "low"), high=_fact(event, "high"), due=_fact(event, "due"))
+    return entry
+
+
+def _fact(event: Event, name: str) -> datetime | None:
+    return datetime.fromisoformat(event.facts[name]) if name in event.facts else None
 
 
 def _detail(event: Event, order: Order) -> str:
@@ -137,30 +163,10 @@ def _scored_in(order: Order) -> str:
     return f" in {duration((order.scored_at - order.started_at).total_seconds())}"
 
 
-def _upcoming(order: Order, left: str) -> str:
+def _upcoming(order: Order, seen: Outlook) -> str:
     if order.state == "accepted":
-        return left
+        return seen.words
     return NOT_BUILT if order.state == "awaiting_review" else ""
-
-
-def to_go(order: Order) -> str:
-    """What an open order waits for, or how long its scoring still takes; empty when nothing is left to score."""
-    if order.state not in ("accepted", "in_analysis"):
-        return ""
-    if order.hold_reason:
-        return "on hold"
-    if engine_line.behind_stat(order):
-        return "waiting for STAT work to finish"
-    return engine_line.stopped(order) or remaining_words(order)
-
-
-def remaining_words(order: Order) -> str:
-    """Time to the last score as a range, or that nobody knows."""
-    found = remaining(order)
-    if found is not None:
-        return f"about {duration_range(*found)}" + (" once it starts" if order.state == "accepted" else " to go")
-    seconds = stages.own_pace(order)
-    return NO_ESTIMATE if seconds is None else f"about {duration(seconds)} to go, at its own pace so far"
 
 
 def flags(order: Order) -> list[str]:
@@ -223,9 +229,10 @@ def results(actor: Actor, order: Order, parameters: Mapping[str, str]) -> Result
     return results_panel(actor, order, sort=wanted.sort, filter=wanted.filter, page=wanted.page)
 
 
-def token(order: Order) -> str:
+def token(order: Order, seen: Outlook) -> str:
     """Changes whenever more than the counts has changed, so that the page re-reads its other parts too."""
-    return f"{order.state}.{order.attention}.{order.hold_reason}.{order.priority}"
+    stops = seen.earlier + len(seen.stops) - 0.5 * (seen.standing is not None)
+    return f"{order.state}.{order.attention}.{order.hold_reason}.{order.priority}.{order.risk}.{stops:g}"
 
 
 def may_cancel(actor: Actor, order: Order) -> bool:

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from dashboard.wording import counted, duration
-from foundation import clock
 from orders.models import Order
 
 LABELS = ("Received", "Accepted", "Scoring", "Review", "Report")
@@ -81,14 +80,6 @@ def scored_in(order: Order) -> str:
     if order.scored_at is None or order.started_at is None:
         return ""
     return f"scored in {duration((order.scored_at - order.started_at).total_seconds())}"
-
-
-def own_pace(order: Order) -> float | None:
-    """Seconds to the last score if the order goes on as it has so far; None before there is a pace."""
-    if order.started_at is None or not order.items_done:
-        return None
-    pace = (clock.now() - order.started_at).total_seconds() / order.items_done
-    return pace * (order.items_total - order.items_done)
 
 
 def amount(order: Order) -> str:

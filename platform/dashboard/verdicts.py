@@ -6,7 +6,7 @@ from typing import Any
 
 from django.db.models import Case, SmallIntegerField, When
 
-from dashboard.wording import counted, duration, duration_range, flag
+from dashboard.wording import between, counted, duration, duration_range, flag
 from engine_queue.selectors import workers
 from foundation import clock
 from orders import selectors
@@ -23,7 +23,6 @@ OUTCOMES = (
 GRAVEST_FIRST = ("refused", "parked", "no_call", "not_carried")
 SHOWN = 5  # lines named for each remark
 LISTED = 200  # exceptions shown; the file's owner mends the file long before that
-CLOSE = timedelta(minutes=5)  # times nearer to each other than this are told with their seconds
 PATIENCE = timedelta(seconds=10)  # after which a check that has not begun is worth a word
 
 
@@ -61,7 +60,7 @@ class Forecast:
     @property
     def style(self) -> str:
         """How exactly the times are worth being said."""
-        return "seconds" if self.earliest and self.latest and self.latest - self.earliest < CLOSE else ""
+        return between(self.earliest, self.latest) if self.earliest and self.latest else ""
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,8 @@ from zoneinfo import ZoneInfo
 
 from foundation.reasons import Reason
 
+CLOSE = timedelta(minutes=5)  # times nearer to each other than this are told with their seconds
+
 PRIORITY_ICON = {"stat": "⚡", "asap": "▲", "urgent": "◆", "routine": "●"}
 PRIORITY_WORD = {"stat": "STAT", "asap": "ASAP", "urgent": "URGENT", "routine": "ROUTINE"}
 PRIORITY_HINT = {
@@ -71,6 +73,11 @@ def duration_range(low: float, high: float) -> str:
     if high < 7200:
         return f"{max(1, round(low / 60))} to {max(2, round(high / 60))} min"
     return f"{max(1, round(low / 3600))} to {max(2, round(high / 3600))} h"
+
+
+def between(low: datetime, high: datetime) -> str:
+    """How exactly a range of moments is worth being said: "seconds" when its ends are near to each other, else ""."""
+    return "seconds" if high - low < CLOSE else ""
 
 
 def ordinal(number: int) -> str:

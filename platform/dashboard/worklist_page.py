@@ -5,10 +5,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from accounts.roles import Verb
-from dashboard import engine_line, stages
-from dashboard.wording import WAY_OUT, duration, flag, parked
+from dashboard import engine_line, outlook, stages
+from dashboard.wording import WAY_OUT, between, flag, parked
 from foundation.actor import Actor
 from orders import selectors
+from orders.estimates import Finish
 from orders.models import Order
 from orders.selectors import Worklist
 
@@ -17,6 +18,7 @@ EMPTY = {
     "mine": "Nothing here is yours: you have placed no open order.",
     "running": "Nothing is being scored at this moment.",
     "review": "Nothing is waiting for a reviewer.",
+    "risk": "No order is at risk of being late.",
     "late": "Nothing is late.",
     "unsigned": "No scored order is past the time its report was due.",
     "attention": "Nothing needs a person's attention.",
@@ -24,11 +26,13 @@ EMPTY = {
 }
 # What a filter lists, where its name alone leaves a doubt.
 ABOUT = {
+    "risk": "At risk: the later end of the estimate passes the time that results are due, or nothing can be foreseen and most of"
+    " the time is used up.",
     "late": "Late: not scored, and past the time that results or report were due.",
     "unsigned": "Report overdue: scored, but unsigned past the time its report was due. Review and release are not built in this"
     " version, so every scored order comes here in the end.",
 }
-HOT = frozenset({"late", "attention"})  # chips whose count is red when it is not zero
+HOT = frozenset({"risk", "late", "attention"})  # chips whose count is red when it is not zero
 
 
 @dataclass(frozen=True)
@@ -41,6 +45,12 @@ class Row:
     progress: str  # words in the progress column
     note: str  # small words under them
     place: str  # beside "Queued"
+    finish: Finish | None = None
+
+    @property
+    def style(self) -> str:
+        """How exactly the ends of the estimate are worth being said."""
+        return between(self.finish.low, self.finish.high) if self.finish else ""
 
 
 @dataclass(frozen=True)
@@ -76,10 +86,12 @@ class Page:
 def page(actor: Actor, *, chip: str, search: str, number: int) -> Page:
     """One page of rows. Open STAT orders are always all there, whatever the filter, the search or the page says."""
     found = selectors.worklist(actor, chip=chip, search=search, page=number)
-    places = engine_line.places([*found.stat, *found.rows])
+    listed = [*found.stat, *found.rows]
+    places, finishes = engine_line.places(listed), outlook.of_rows(listed)
+    rows = {order.pk: row(order, actor, places.get(order.pk, ""), finishes.get(order.pk)) for order in listed}
     return Page(
-        stat=[row(order, actor, places.get(order.pk, "")) for order in sorted(found.stat, key=_soonest)],
-        rows=[row(order, actor, places.get(order.pk, "")) for order in found.rows],
+        stat=[rows[order.pk] for order in sorted(found.stat, key=_soonest)],
+        rows=[rows[order.pk] for order in found.rows],
         worklist=found,
         empty=f"No order matches “{found.search}”." if found.search else EMPTY[found.chip],
     )
@@ -90,11 +102,13 @@ def _soonest(order: Order) -> float:
     return due.timestamp() if due else float("inf")
 
 
-def row(order: Order, actor: Actor, place: str) -> Row:
+def row(order: Order, actor: Actor, place: str, finish: Finish | None) -> Row:
     """What is said of one order."""
     reviews = order.state.startswith("awaiting") and actor.may(Verb.VIEW_UNRELEASED, order.performing_laboratory_id)
     progress, note = _progress(order)
-    return Row(order, "See results" if reviews else "Open", primary=reviews, progress=progress, note=note, place=place)
+    return Row(
+        order, "See results" if reviews else "Open", primary=reviews, progress=progress, note=note, place=place, finish=finish
+    )
 
 
 def _progress(order: Order) -> tuple[str, str]:
@@ -102,15 +116,10 @@ def _progress(order: Order) -> tuple[str, str]:
         what = re.split(r"[.:;] ?", flag(order.attention), maxsplit=1)[0]
         return "▲ needs a person", f"{what}: {WAY_OUT}" if parked(order.attention) else what
     if order.state == "in_analysis":
-        return "", _to_go(order)
+        return "", ""
     if order.scored_at is not None:
         return "unsigned draft report" if order.ended_at is None else stages.scored_in(order), _exceptions(order)
     return ("waiting for the engine" if order.state == "accepted" else ""), _exceptions(order)
-
-
-def _to_go(order: Order) -> str:
-    seconds = stages.own_pace(order)
-    return "started" if seconds is None else f"done in about {duration(seconds)}"
 
 
 def _exceptions(order: Order) -> str:

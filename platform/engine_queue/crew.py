@@ -26,6 +26,7 @@ from engine_queue.host import Flight, Host
 from engine_queue.keeper import Keeper
 from engine_queue.lease import NameLease
 from engine_queue.listener import Listener, Wish
+from engine_queue.reporter import Reporter
 from engine_queue.units import unit
 from engine_queue.work import Held, Outcome, Ticket
 
@@ -64,6 +65,7 @@ class Crew:
         self.keeper = Keeper(lease, self)
         self.errands = Errands(self)
         self.listener = Listener(self, lease.incarnation)
+        self.reporter = Reporter(host, lease.incarnation)
         self.transport: Transport | None = None
         self.died = ""  # why this process leaves
         self.refused: dict[str, str] = {}  # deployment → why this worker does not serve it
@@ -78,7 +80,7 @@ class Crew:
     def start(self) -> None:
         """Take back what former selves held, then serve. The keeper is started by the command, before the engines load."""
         deaths.bury_former_selves(self.lease)
-        for thread in (self.finisher, self.stat_finisher, *self._feeders.values(), self.listener, self.errands):
+        for thread in (self.finisher, self.stat_finisher, *self._feeders.values(), self.listener, self.reporter, self.errands):
             thread.start()
 
     def offer(self, ticket: Ticket) -> None:
@@ -118,6 +120,7 @@ class Crew:
         for feeder in self._feeders.values():
             feeder.join(STOP_SECONDS)
         self.listener.stop()
+        self.reporter.stop()
         self.errands.stop()
         self.keeper.stop()
         self.stat_finisher.stop()
@@ -316,7 +319,8 @@ class Crew:
             self.give_back(held, reason=flight.fault)
         else:
             fingerprint, invariant = self.host.facts(claimed.deployment)
-            self._put(Outcome(held.claimed, "scored", partial(self._settled, held), flight.scores, fingerprint, invariant))
+            settled = partial(self._settled, held)
+            self._put(Outcome(held.claimed, "scored", settled, flight.scores, fingerprint, invariant, found=flight.found))
         if not self.host.healthy() and not self._draining:
             self.die("the engine failed")
 

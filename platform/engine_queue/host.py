@@ -5,7 +5,7 @@ The only module of the platform that imports the engine. No ORM here: engine thr
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -18,7 +18,8 @@ import engine
 from engine import EngineConfig, EngineError, EngineLoop, RequestRefused, RowFailed, Turns
 from engine_queue import sequences
 from engine_queue.errors import WorkerRefused
-from engine_queue.work import ItemScore, Work, WorkItem
+from engine_queue.whereabouts import Part, Pause, State, Whereabouts, pauses_of
+from engine_queue.work import Claimed, ItemScore, Work, WorkItem
 from registry import pins
 from registry.pins import PinRefused
 
@@ -50,6 +51,7 @@ class Flight:
     handles: list[int] = field(default_factory=list)
     over: bool = False
     rests: bool = False  # on hold
+    found: Whereabouts | None = None  # where it was in the end
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def arrive(self, place: int, outcome: engine.Outcome) -> None:
@@ -59,6 +61,7 @@ class Flight:
             if self.over or len(self.outcomes) < len(self.requests):
                 return
             self.over = True
+        self.found = whereabouts(self, None)
         self.landed(self)
 
     def abandon(self) -> bool:
@@ -191,6 +194,20 @@ class Host:
             for handle in list(flight.handles):
                 ask(loop, handle)
 
+    def shifts(self) -> int:
+        """A number that changes whenever something gives way to STAT."""
+        policies = [loop.engine.scheduler for loop in list(self._loops.values())]
+        return sum(policy.evictions + policy.freezes for policy in policies)
+
+    def whereabouts(self) -> dict[int, tuple[Claimed, Whereabouts]]:
+        """Every job in work, by its id."""
+        found = {}
+        for job, flight in list(self._flights.items()):
+            claimed, loop = flight.work.claimed, self._loops.get(flight.work.claimed.deployment)
+            if loop is not None and not flight.over:
+                found[job] = (claimed, whereabouts(flight, loop))
+        return found
+
     def progress(self) -> int | None:
         """A counter that moves while engines compute; None while none has work, or all of it is on hold. While one of them hangs it
         stands still: its jobs must not be kept because the others compute.
@@ -250,6 +267,26 @@ class Host:
 
     def _sequences(self, loaded: engine.Engine) -> Callable[[WorkItem], Plan]:
         return lambda item: engine.plan_sequence(item.sequence, loaded.tokenizer, context=loaded.context)
+
+
+def whereabouts(flight: Flight, loop: EngineLoop | None) -> Whereabouts:
+    """Where a job is, made from its requests; without a loop all of them have ended."""
+    outcomes, now = dict(flight.outcomes), time.time()
+    parts = [_part(one.started_at, one.finished_at, one.interruptions) for one in outcomes.values()]
+    open_ones = [] if loop is None else [h for place, h in enumerate(list(flight.handles)) if place not in outcomes]
+    states = set()
+    for handle in open_ones:
+        one = loop.whereabouts(handle) if loop is not None else None
+        if one is not None:
+            states.add(one.state)
+            parts.append(_part(one.started_at, None, one.interruptions))
+    began = min((part.began for part in parts if part.began is not None), default=None)
+    state = next((name for name in ("running", "paused") if name in states), "waiting")
+    return Whereabouts(cast(State, state), began, pauses_of(parts, now))
+
+
+def _part(began: float | None, ended: float | None, stops: Iterable[engine.Interruption]) -> Part:
+    return Part(began, ended, [Pause(stop.how, stop.since, stop.until) for stop in stops])
 
 
 def _planned(planner: Callable[[WorkItem], Plan], item: WorkItem) -> Plan | str:

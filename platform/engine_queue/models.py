@@ -77,6 +77,7 @@ class Run(models.Model):
     held = models.BooleanField(default=False, db_default=False)  # on hold: nothing of it starts, what runs stands still
     due_at = models.DateTimeField()
     items_total = models.PositiveIntegerField()
+    tokens = models.BigIntegerField(default=0, db_default=0)  # of all its items, nothing shared; 0: nobody has counted them
     items_cut = models.PositiveIntegerField(default=0)  # items already given to a job
     items_done = models.PositiveIntegerField(default=0)  # results committed
     created_at = models.DateTimeField()
@@ -126,6 +127,14 @@ class Job(models.Model):
     created_at = models.DateTimeField()
     started_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
+    # What its worker says of it, once a second at most, and at once when it pauses or goes on.
+    engine_state = models.CharField(max_length=10, blank=True, db_default="")  # waiting | running | paused; blank: not in an engine
+    began_at = models.DateTimeField(null=True)  # when the engine began with it, after the claim
+    finish_low = models.DateTimeField(null=True)  # when the engine expects to be done with it: between these two
+    finish_high = models.DateTimeField(null=True)
+    engine_ahead = models.PositiveIntegerField(null=True)  # requests that the engine takes before its first
+    reported_at = models.DateTimeField(null=True)  # by the database's clock
+    pauses = models.JSONField(default=list, db_default=models.Value([], models.JSONField()))  # [{attempt, how, since, until}]
 
     objects = ScopedManager()
 

@@ -24,23 +24,29 @@ def take(job: Job, *, owner: str, task_id: str, actor: Actor) -> None:
     _tell(job, "job.claimed", actor, facts={"worker": owner, "task": task_id})
 
 
+_NOWHERE = {"engine_state": "", "finish_low": None, "finish_high": None, "engine_ahead": None}  # it is in no engine any more
+
+
 def put_back(job: Job, *, died: bool, attention: str, actor: Actor, reason: str) -> None:
     """Queue a locked running job again, because its attempt was returned or, with `died`, because its worker is no more."""
     facts = {"worker": job.lease_owner, "attention": attention}
-    freed = {"lease_owner": "", "lease_until": None, "task_id": ""}
+    freed = {"lease_owner": "", "lease_until": None, "task_id": "", **_NOWHERE}
     again = {"ticket_at": None, "tickets": 0}  # the back-off of the sweeper begins anew
     _move(job, to="queued", deaths=job.deaths + died, attention=attention, **freed, **again)
     _tell(job, "job.worker_died" if died else "job.given_back", actor, reason=reason, facts={**facts, "deaths": job.deaths})
 
 
-def succeed(job: Job) -> None:
-    """End a locked running job whose results are written in this transaction. They are its trace: no event repeats them."""
-    _move(job, to="succeeded", ended_at=clock.now(), lease_until=None)
+def succeed(job: Job, **said: Any) -> None:
+    """End a locked running job whose results are written in this transaction. They are its trace: no event repeats them.
+
+    `said` are columns that its worker has filled in.
+    """
+    _move(job, to="succeeded", ended_at=clock.now(), lease_until=None, **_NOWHERE, **said)
 
 
 def cancel(job: Job, *, actor: Actor, reason: str) -> None:
     """End a locked job without results."""
-    _move(job, to="cancelled", ended_at=clock.now(), lease_until=None)
+    _move(job, to="cancelled", ended_at=clock.now(), lease_until=None, **_NOWHERE)
     _tell(job, "job.cancelled", actor, reason=reason)
 
 

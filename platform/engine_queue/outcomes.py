@@ -10,12 +10,15 @@ from typing import Literal
 
 from engine_queue.models import Job, Result, Run
 
-Kind = Literal["started", "results", "scored", "attention", "resumed"]
+Kind = Literal["started", "results", "scored", "attention", "resumed", "moved"]
 
 
 @dataclass(frozen=True)
 class Fact:
-    """Something that is true once the transaction commits. The last results of a run are two facts: results, scored."""
+    """Something that is true once the transaction commits. The last results of a run are two facts: results, scored.
+
+    `moved` changes no row above: something of the run runs, pauses or goes on, and pages want to hear of it.
+    """
 
     kind: Kind
     run: Run

@@ -10,7 +10,8 @@ from django.db import connection
 from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q, QuerySet
 
 from engine_queue.lease_time import DatabaseNow
-from engine_queue.models import Errand, Run, Worker
+from engine_queue.models import Errand, Job, Run, RunKind, Worker
+from engine_queue.whereabouts import Part, Pause
 from registry.models import TestVersion
 
 # One pass over the lines of the deployments asked about, in the order of the claim: as cheap for a page of runs as for one.
@@ -87,6 +88,32 @@ def positions(run_ids: Collection[UUID]) -> dict[UUID, int]:
 def deployments_in_use() -> set[str]:
     """The deployments of runs that have not ended."""
     return set(Run.objects.filter(state__in=("queued", "running")).values_list("deployment_id", flat=True))
+
+
+def clinical_run(order_id: UUID) -> UUID | None:
+    """The run whose results an order is waiting for, or has."""
+    return Run.objects.filter(order_id=order_id, kind=RunKind.CLINICAL).values_list("pk", flat=True).first()
+
+
+def parts(run_id: UUID) -> list[Part]:
+    """When each job of a run was computed, and when it stood still; empty for a run that never did."""
+    if not Job.objects.filter(run_id=run_id).exclude(pauses=[]).exists():
+        return []
+    jobs = Job.objects.filter(run_id=run_id, started_at__isnull=False).order_by("id")
+    return [part for job in jobs for part in _parts(job)]
+
+
+def _parts(job: Job) -> list[Part]:
+    """The present attempt, and for each former one the time of its pauses: all that is known of it."""
+    ends = job.ended_at.timestamp() if job.ended_at else None
+    begins = job.began_at or (job.started_at if job.ended_at else None)  # not told yet: the engine has not begun with it
+    pauses: dict[int, list[Pause]] = {}
+    for said in job.pauses:
+        pauses.setdefault(said["attempt"], []).append(Pause(said["how"], said["since"], said["until"]))
+    present = pauses.pop(job.attempt, []) if job.state != "queued" else []
+    former = [[pause for pause in told if pause.until is not None] for told in pauses.values()]  # others ended with their worker
+    found = [Part(told[0].since, told[-1].until, told) for told in former if told]
+    return [*found, Part(begins.timestamp(), ends, present)] if begins and job.state != "queued" else found
 
 
 def _workers() -> QuerySet[Worker]:

@@ -1,6 +1,9 @@
 """Write how an attempt ended: one transaction per outcome, locks in order, fenced by attempt and owner."""
 
 from collections.abc import Sequence
+from dataclasses import asdict
+from datetime import UTC, datetime
+from typing import Any
 
 from django.db import transaction
 
@@ -84,12 +87,21 @@ def _score(run: Run, job: Job, version: int | None, outcome: Outcome, scores: Se
     run.version += 1
     results = Result.objects.bulk_create(_row(run, job, version or run.version, outcome, score) for score in scores)
     run.save(update_fields=["items_done", "version"])
-    moving.succeed(job)
+    moving.succeed(job, **_found(job, outcome))
     outcomes.report(Fact("results", run, job, results, worker=worker))
     if run.items_done == run.items_total:
         close(run, worker=worker)
     else:
         supply.top_up(run)
+
+
+def _found(job: Job, outcome: Outcome) -> dict[str, Any]:
+    """When the engine began with it, and how often it stood still: also of a job that was too short to be told of."""
+    if outcome.found is None or outcome.found.began is None:
+        return {}
+    before = [pause for pause in job.pauses if pause["attempt"] != job.attempt]
+    pauses = [{"attempt": job.attempt, **asdict(pause)} for pause in outcome.found.pauses]
+    return {"began_at": datetime.fromtimestamp(outcome.found.began, UTC), "pauses": before + pauses}
 
 
 def _row(run: Run, job: Job, version: int, outcome: Outcome, score: ItemScore) -> Result:

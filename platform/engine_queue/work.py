@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 from uuid import UUID
 
+from engine_queue.whereabouts import Whereabouts
 from registry.proofs import UNSEEN, Look
 
 
@@ -106,4 +107,5 @@ class Outcome:
     batch_invariant: bool = False
     reason: str = ""  # why it was returned
     attention: str = ""  # reason code: a person must look before it runs again
+    found: Whereabouts | None = None  # where the engine had it in the end
     resend: bool = True  # a returned job needs a new ticket, unless the broker gives the old one back

@@ -1,21 +1,25 @@
-"""How much work an order is and when it will be done, from what the engine has done lately. A range, or nothing."""
+"""How much work an order is and between which two moments it will be done, from what the engines foresee and lately did.
 
-from collections.abc import Mapping, Sequence
+What an engine has taken in, it foresees itself. What waits is computed from the work that starts before it and from the measured
+rates of the workers that serve it. A range, or nothing.
+"""
+
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Avg, F, Sum
+from django.db.models import Sum
 
-from engine_queue.models import Job, Run
+from engine_queue import line
+from engine_queue.line import Place, Rate
 from foundation import clock
-from orders.models import Intake, IntakeRecord, Order
+from orders.models import Intake, Order
 from registry.priority import PRIORITY_RANK
 
-RECENT = timedelta(hours=24)
-MEASURED = 20  # jobs that a pace is taken from
-SPREAD = 1.5  # the range is the measured pace divided and multiplied by this
+SPREAD = 1.5  # the range is the time that measured rates give, divided and multiplied by this
+ESTIMATED = ("accepted", "in_analysis")  # states of an order whose end can be foreseen
 
 
 @dataclass(frozen=True)
@@ -38,36 +42,68 @@ class Estimate:
 
 
 @dataclass(frozen=True)
-class _Waiting:
-    rank: int
-    items: int
-    tokens: float
+class Finish:
+    """When the last item of an order is scored: between these two."""
+
+    low: datetime
+    high: datetime
+    ahead: int  # items that start first
+    served: bool  # a worker lives; else this is how it would be if one did
+    paused: bool  # nothing of it is computed now, because more urgent work is
 
 
 def estimate(intake: Intake) -> Estimate:
     """What scoring this intake's accepted items takes, placed now, for every priority."""
-    tokens, deployment = _tokens(intake), intake.test_version.deployment_id
-    waiting, pace = _waiting(deployment), _seconds_per_token(deployment, _kind(intake))
-    expectations = tuple(_expect(name, rank, tokens, waiting, pace) for name, rank in PRIORITY_RANK.items())
-    return Estimate(_items(intake), tokens, expectations)
+    now, total, test = clock.now(), tokens(intake), intake.test_version
+    kind = (test.deployment_id, _kind(intake))
+    dues = {rank: now + timedelta(minutes=test.sla_minutes[priority][0]) for priority, rank in PRIORITY_RANK.items()}
+    ahead, rate = line.before(test.deployment_id, dues), line.rates([kind]).get(kind)
+    expectations = tuple(_expectation(priority, ahead[rank], total, rate) for priority, rank in PRIORITY_RANK.items())
+    return Estimate(_items(intake), total, expectations)
 
 
-def remaining(order: Order) -> tuple[float, float] | None:
-    """Seconds (from, to) until a running order is scored, or None where nothing comparable was measured."""
-    pace = _seconds_per_token(order.test_version.deployment_id, _kind(order.intake))
-    if pace is None:
+def finishes(orders: Iterable[Order]) -> dict[UUID, Finish]:
+    """When each of these orders will be scored; one of which nothing can be said is left out."""
+    asked = {order.pk for order in orders if order.state in ESTIMATED}
+    if not asked:
+        return {}
+    places = line.places(asked)
+    rates = line.rates(place.kind for place in places.values())
+    now = clock.now()
+    made = {order: _finish(place, rates.get(place.kind), now) for order, place in places.items()}
+    return {order: finish for order, finish in made.items() if finish is not None}
+
+
+def tokens(intake: Intake) -> int:
+    """Of all accepted items, as if nothing were shared."""
+    if _kind(intake) == "variant":
+        return _items(intake) * _tokens_per_variant(intake.test_version.protocol)
+    bases = intake.rows.filter(outcome="accepted").aggregate(bases=Sum("length"))["bases"]
+    return int(bases or 0) + _items(intake)  # each sequence after its `bos`
+
+
+def _finish(place: Place, rate: Rate | None, now: datetime) -> Finish | None:
+    """The engine's word where it has everything; what measured rates say otherwise, and never earlier than the engine expects."""
+    if place.claimed and place.low is not None and place.high is not None:
+        earliest = max(now, place.low)
+        return Finish(earliest, max(earliest, place.high), place.items_ahead, served=True, paused=place.paused)
+    if rate is None or place.tokens <= 0:
         return None
-    seconds = _tokens(order.intake) * (order.items_total - order.items_done) / max(order.items_total, 1) * pace
+    low, high = _range(place.tokens + place.ahead, rate)
+    high += place.behind / rate.tokens_per_second * SPREAD
+    ends = now + timedelta(seconds=low), now + timedelta(seconds=high)
+    return Finish(max(ends[0], place.low or now), max(ends[1], place.high or now), place.items_ahead, rate.served, place.paused)
+
+
+def _expectation(priority: str, ahead: line.Before, total: int, rate: Rate | None) -> Expectation:
+    if rate is None:
+        return Expectation(priority, ahead.items, None, None)
+    return Expectation(priority, ahead.items, *_range(total + ahead.tokens, rate))
+
+
+def _range(work: float, rate: Rate) -> tuple[float, float]:
+    seconds = work / rate.tokens_per_second
     return seconds / SPREAD, seconds * SPREAD
-
-
-def _expect(priority: str, rank: int, tokens: int, waiting: Sequence[_Waiting], pace: float | None) -> Expectation:
-    before = [work for work in waiting if work.rank <= rank]
-    ahead = sum(work.items for work in before)
-    if pace is None:
-        return Expectation(priority, ahead, None, None)
-    seconds = (tokens + sum(work.tokens for work in before)) * pace
-    return Expectation(priority, ahead, seconds / SPREAD, seconds * SPREAD)
 
 
 def _kind(intake: Intake) -> str:
@@ -78,57 +114,6 @@ def _items(intake: Intake) -> int:
     return int(intake.counts.get("accepted", 0))
 
 
-def _tokens(intake: Intake) -> int:
-    if _kind(intake) == "variant":
-        return _items(intake) * _tokens_per_variant(intake.test_version.protocol)
-    bases = intake.rows.filter(outcome="accepted").aggregate(bases=Sum("length"))["bases"]
-    return int(bases or 0) + _items(intake)  # each sequence after its `bos`
-
-
 def _tokens_per_variant(protocol: Mapping[str, Any]) -> int:
     strands = 2 if protocol.get("strand") == "average" else 1
     return 2 * strands * (int(protocol["window"]) + 1)  # reference and alternate window, each after its `bos`
-
-
-def _waiting(deployment: str) -> list[_Waiting]:
-    """What every unfinished run of the deployment still has to score."""
-    runs = Run.objects.filter(deployment_id=deployment, state__in=["queued", "running"])
-    rows = list(runs.values_list("rank", "item_set_id", "item_set__kind", "protocol", F("items_total") - F("items_done")))
-    bases = _mean_bases([item_set for _, item_set, kind, _, _ in rows if kind == "sequence"])
-    return [
-        _Waiting(rank, items, items * (_tokens_per_variant(protocol) if kind == "variant" else bases.get(item_set, 0) + 1))
-        for rank, item_set, kind, protocol, items in rows
-    ]
-
-
-def _mean_bases(item_sets: Sequence[UUID]) -> dict[UUID, float]:
-    if not item_sets:
-        return {}
-    records = IntakeRecord.objects.filter(intake__item_set__in=item_sets, outcome="accepted")
-    return {
-        row["intake__item_set"]: float(row["bases"]) for row in records.values("intake__item_set").annotate(bases=Avg("length"))
-    }
-
-
-def _seconds_per_token(deployment: str, kind: str) -> float | None:
-    """Of the latest jobs with items of this kind: a window of a variant and a whole sequence do not take the same path."""
-    ended = Job.objects.filter(deployment_name=deployment, state="succeeded", ended_at__gt=clock.now() - RECENT)
-    latest = ended.filter(run__item_set__kind=kind, started_at__isnull=False).select_related("run").order_by("-ended_at")
-    done = list(latest[:MEASURED])
-    tokens = _tokens_of(done, kind)
-    spans = [(job.started_at, job.ended_at) for job in done if job.started_at and job.ended_at]
-    if not tokens or not spans:
-        return None
-    # Jobs run side by side: the wall time of the whole group counts, but not idle gaps between its orders.
-    whole = (max(ended for _, ended in spans) - min(started for started, _ in spans)).total_seconds()
-    wall = min(whole, sum((ended - started).total_seconds() for started, ended in spans))
-    return max(wall, 0.001) / tokens
-
-
-def _tokens_of(jobs: Sequence[Job], kind: str) -> int:
-    items = [job.last - job.first + 1 for job in jobs]
-    if kind == "variant":
-        return sum(number * _tokens_per_variant(job.run.protocol) for number, job in zip(items, jobs, strict=True))
-    # By the bases of the sequences, as the work to come is: results count the tokens that a model made of them.
-    bases = IntakeRecord.objects.filter(item__result__job__in=jobs).aggregate(bases=Sum("length"))["bases"] if jobs else None
-    return int(bases or 0) + sum(items)

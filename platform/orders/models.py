@@ -194,6 +194,8 @@ class Order(models.Model):
     ended_at = models.DateTimeField(null=True)  # reported, rejected or cancelled
     result_due = models.DateTimeField(null=True)
     report_due = models.DateTimeField(null=True)
+    risk = models.CharField(max_length=10, blank=True, db_default="")  # at_risk | late; of results that are not there yet
+    risk_since = models.DateTimeField(null=True)
 
     objects = ScopedManager()
     scope = _PARTIES
@@ -212,6 +214,9 @@ class Order(models.Model):
                 condition=~Q(priority="stat") | ~Q(stat_reason="") | ~Q(attention=""), name="stat_has_reason_or_flag"
             ),
             models.CheckConstraint(condition=Q(items_done__lte=models.F("items_total")), name="order_counts_in_order"),
+            models.CheckConstraint(
+                condition=Q(risk="") | Q(risk__in=["at_risk", "late"], scored_at=None, ended_at=None), name="risk_ends_with_results"
+            ),
         ]
         indexes = [
             models.Index(

@@ -49,7 +49,7 @@ def _results(order: Order, fact: "Fact") -> None:
 
 
 def _scored(order: Order, fact: "Fact") -> None:
-    audit.transition(ORDER, order, to="awaiting_review", actor=process(fact.worker), scored_at=clock.now())
+    audit.transition(ORDER, order, to="awaiting_review", actor=process(fact.worker), scored_at=clock.now(), risk="")
 
 
 def _attention(order: Order, fact: "Fact") -> None:
@@ -74,4 +74,10 @@ def _resumed(order: Order, fact: "Fact") -> None:
     order.save(update_fields=["attention", "version"])
 
 
-_STEPS = {"started": _started, "results": _results, "scored": _scored, "attention": _attention, "resumed": _resumed}
+def _moved(order: Order, fact: "Fact") -> None:
+    """Nothing of the order itself has changed; its pages have something new to say."""
+
+
+_STEPS = {
+    "started": _started, "results": _results, "scored": _scored, "attention": _attention, "resumed": _resumed, "moved": _moved,
+}  # fmt: skip

@@ -112,6 +112,7 @@ LABELS = {
     "mine": "Mine",
     "running": "Running",
     "review": "Awaiting review",
+    "risk": "At risk",
     "late": "Late",
     "unsigned": "Report overdue",
     "attention": "Needs attention",
@@ -196,6 +197,7 @@ def _condition(chip: str, actor: Actor) -> Q:
         "mine": Q(assignee_id=actor.id) | Q(placed_by_id=actor.id),
         "running": Q(state="in_analysis"),
         "review": Q(state__in=["awaiting_review", "awaiting_second_review"]),
+        "risk": Q(risk="at_risk"),
         "late": Q(scored_at=None) & (Q(result_due__lt=now) | Q(report_due__lt=now)),  # the laboratory can still hurry
         "unsigned": Q(scored_at__isnull=False, report_due__lt=now),  # done, but nobody has put a name to it
         "attention": ~Q(attention=""),

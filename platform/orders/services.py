@@ -18,7 +18,7 @@ from foundation import clock
 from foundation.actor import Actor
 from foundation.errors import Refused, Stale
 from foundation.reasons import Reason
-from orders import hints
+from orders import estimates, hints
 from orders.accession import next_accession
 from orders.errors import InvalidOrder, OrderConflict
 from orders.identity import identify
@@ -92,6 +92,7 @@ def accept(*, order: Order, actor: Actor) -> Run:
         held=bool(order.hold_reason),
         due_at=now + timedelta(minutes=to_result),
         items_total=order.items_total,
+        tokens=estimates.tokens(order.intake),
         created_at=now,
     )
     audit.record(actor=actor, action="run.created", obj=run, organisation_id=run.organisation_id, facts={"order": str(order.pk)})
@@ -113,7 +114,7 @@ def cancel(*, actor: Actor, order: Order, reason: str, expected_edits: int) -> N
         if locked.edits != expected_edits:
             raise Stale(code="state.stale")
         changes: dict[str, Any] = {"ended_at": clock.now(), "cancelled_reason": reason.strip()[:500], "edits": locked.edits + 1}
-        audit.transition(ORDER, locked, to="cancelled", actor=actor, reason=said, **changes)
+        audit.transition(ORDER, locked, to="cancelled", actor=actor, reason=said, risk="", **changes)
         for run in Run.objects.filter(order_id=order.pk).exclude(state__in=["scored", "cancelled"]).order_by("created_at"):
             cancelling.cancel_run(run, actor=actor, reason=said)
         hints.changed(locked)

@@ -7,7 +7,7 @@ from uuid import UUID
 from celery import shared_task
 from django.conf import settings
 
-from orders import checking
+from orders import checking, risk
 
 MINUTES = 15  # one check may take; then the file is refused with words
 
@@ -22,6 +22,12 @@ def check_intake(intake_id: str) -> None:
 def recover_intakes() -> None:
     """Give back uploads whose checking worker died."""
     checking.recover()
+
+
+@shared_task(name="orders.watch_due_times")
+def watch_due_times() -> None:
+    """Say which open orders are at risk of being late, and which are late."""
+    risk.watch()
 
 
 def deliver(payload: Mapping[str, Any]) -> None:

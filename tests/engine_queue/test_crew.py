@@ -20,6 +20,7 @@ class Flight:
     """A job in the engine that ends when the test says so."""
 
     fault = ""
+    found = None
 
     def __init__(self, work: Work, landed: Callable[["Flight"], None]) -> None:
         self.work, self._landed = work, landed
@@ -66,6 +67,12 @@ class HeldHost:
 
     def healthy(self) -> bool:
         return True
+
+    def shifts(self) -> int:
+        return 0
+
+    def whereabouts(self) -> dict[int, object]:
+        return {}
 
     def stats(self) -> dict[str, float]:
         return {}

@@ -7,7 +7,7 @@ import pytest
 from django.db import connection, connections, transaction
 from django.test.utils import CaptureQueriesContext
 
-from engine_queue import claim, selectors, sweeper
+from engine_queue import claim, line, selectors, sweeper
 from engine_queue.models import Job, Run
 from orders import estimates
 from orders.models import Order
@@ -43,7 +43,9 @@ def plans_of(question: Callable[[], object]) -> str:
     """How Postgres answers each SELECT that `question` asks."""
     with CaptureQueriesContext(connection) as asked:
         question()
-    reads = [query["sql"] for query in asked if query["sql"].lstrip().startswith("SELECT") and "engine_queue" in query["sql"]]
+    reads = [
+        query["sql"] for query in asked if query["sql"].lstrip().startswith(("SELECT", "WITH")) and "engine_queue" in query["sql"]
+    ]
     assert reads
     with connection.cursor() as cursor:
         plans = []
@@ -60,7 +62,8 @@ def plans_of(question: Callable[[], object]) -> str:
         (lambda order: list(sweeper._stuck_runs().order_by("created_at")[:500]), "run_open"),
         (lambda order: sweeper._bury(), "job_leases"),
         (lambda order: estimates.estimate(order.intake), "run_open"),
-        (estimates.remaining, "job_pace"),
+        (lambda order: estimates.finishes([order]), "run_open"),
+        (lambda order: line.rates([(DEPLOYMENT, "variant")]), "job_pace"),
         (lambda order: claim._best([DEPLOYMENT], stat=False, deaths=9), "job_claim"),
     ],
 )

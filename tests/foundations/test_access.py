@@ -90,13 +90,15 @@ def test_every_clinical_table_belongs_to_an_organisation() -> None:
 
 # Modules that may reach clinical rows without `for_actor`, and why. Whoever adds one says which of the three it is.
 _QUEUE = (
-    "attention cancelling claim crew cutting deaths keeper moving settling supply sweeper tickets management/commands/resume_job"
+    "attention cancelling claim crew cutting deaths keeper moving reporter settling supply sweeper tickets"
+    " management/commands/resume_job"
 )
 PROCESSES = [
     *(f"engine_queue/{name}" for name in _QUEUE.split()),
     "config/demo",
     "orders/checking",
     "orders/progress",
+    "orders/risk",
     "orders/staging",
 ]
 # … act for nobody: workers, sweepers, the demo seed.

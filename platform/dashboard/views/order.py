@@ -25,8 +25,9 @@ def order(request: ActorRequest, pk: UUID) -> HttpResponse:
 def order_live(request: ActorRequest, pk: UUID) -> HttpResponse:
     """Counts and stage; the other parts too when more than the counts has changed since the page was read."""
     found = order_for(request.actor, pk)
-    if request.GET.get("shown") == order_page.token(found):
-        return render(request, "dashboard/parts/order_live.html", order_page.live(found))
+    part = order_page.live(found)
+    if request.GET.get("shown") == part["token"]:
+        return render(request, "dashboard/parts/order_live.html", part)
     context = order_page.whole(request.actor, found, request.GET)
     return render(request, "dashboard/parts/order_live.html", context | {"swap": True})
 
