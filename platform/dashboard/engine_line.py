@@ -111,6 +111,21 @@ def overview() -> Overview:
     return Overview(workers, [_deployment(row, jobs.get(row.name, {}), workers, now) for row in rows])
 
 
+def risks() -> list[str]:
+    """One sentence for each deployment whose orders are at risk of being late, or late; they name nobody."""
+    at_risk, late = Count("pk", filter=Q(risk="at_risk")), Count("pk", filter=Q(risk="late"))
+    rows = Order.objects.exclude(risk="").values("test_version__deployment_id").annotate(at_risk=at_risk, late=late)
+    return [
+        f"{row['test_version__deployment_id']}: "
+        + " and ".join(
+            f"{counted(row[key], 'order')} {'is' if row[key] == 1 else 'are'} {words}"
+            for key, words in (("at_risk", "at risk of being late"), ("late", "late"))
+            if row[key]
+        ) + "."
+        for row in rows.order_by("test_version__deployment_id")
+    ]  # fmt: skip
+
+
 def places(orders: Iterable[Order]) -> dict[UUID, str]:
     """Where waiting orders stand in the line of their deployment. How long the line is would tell of other people's orders."""
     queued = [order.pk for order in orders if order.state == "accepted"]

@@ -227,6 +227,7 @@ class Order(models.Model):
             models.Index(
                 fields=["ordering_organisation", "rank", "report_due"], condition=Q(ended_at=None), name="order_worklist_requester"
             ),
+            models.Index(fields=["risk"], condition=~Q(risk=""), name="order_at_risk"),
             models.Index(fields=["performing_laboratory", "-ended_at"], condition=~Q(ended_at=None), name="order_closed"),
             models.Index(fields=["ordering_organisation", "-ended_at"], condition=~Q(ended_at=None), name="order_closed_requester"),
             GinIndex(OpClass(Upper("accession"), name="gin_trgm_ops"), name="accession_trigram"),

@@ -110,7 +110,7 @@ def test_results_end_it_and_a_scored_order_is_never_at_risk(ward):
     progress.apply(Fact("started", run, worker="w"))
     progress.apply(Fact("scored", run, worker="w"))
     due_in(order, -25)
-    assert risk.watch().open == 0
+    assert risk.watch().changed == 0
     assert Order.objects.get(pk=order.pk).risk == ""
     with pytest.raises(IntegrityError):
         Order.objects.filter(pk=order.pk).update(risk=AT_RISK)
@@ -123,7 +123,7 @@ def test_a_cancelled_order_is_not_at_risk(ward):
     order.refresh_from_db()
     actor = make_actor(role="accessioner", organisation=ward.laboratory)
     services.cancel(actor=actor, order=order, reason="twice", expected_edits=order.edits)
-    assert Order.objects.get(pk=order.pk).risk == "" and risk.watch().open == 0
+    assert Order.objects.get(pk=order.pk).risk == "" and risk.watch().changed == 0
 
 
 def test_two_that_watch_at_the_same_time_say_it_once(clone_db, monkeypatch):

@@ -25,4 +25,5 @@ def engine_live(request: ActorRequest) -> HttpResponse:
 def _show(request: ActorRequest, template: str) -> HttpResponse:
     if not request.actor.organisations(Verb.VIEW_ENGINE):
         raise PermissionDenied
-    return render(request, template, {"engine": engine_line.overview(), "errands": errand_rows.rows(request.actor)})
+    shown = {"engine": engine_line.overview(), "errands": errand_rows.rows(request.actor), "risks": engine_line.risks()}
+    return render(request, template, shown)

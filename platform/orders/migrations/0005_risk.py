@@ -20,6 +20,7 @@ class Migration(migrations.Migration):
     operations = [
         migrations.AddField("order", "risk", models.CharField(blank=True, db_default="", max_length=10)),
         migrations.AddField("order", "risk_since", models.DateTimeField(null=True)),
+        migrations.AddIndex("order", models.Index(condition=~Q(risk=""), fields=["risk"], name="order_at_risk")),
         migrations.AddConstraint(
             "order",
             models.CheckConstraint(

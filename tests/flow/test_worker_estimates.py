@@ -1,0 +1,47 @@
+"""A routine order that is really sent aside by STAT: its page says when it stood still, and when it will be done."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.test import Client
+
+from accounts.roles import Role
+from engine_queue import selectors
+from engine_queue.models import Job
+from engine_queue.whereabouts import pauses_of
+from foundation import clock
+from tests.dashboard.people import logged_in, read
+from tests.engine_queue.workers import Crowd, crowd
+from tests.factories import make_order, make_ready_intake, make_test_version
+from tests.flow.test_worker_urgency import run_of
+
+pytestmark = pytest.mark.flow
+
+
+@pytest.fixture
+def workers(clone_db: str, valkey_url: str, tmp_path: Path, settings: object) -> Iterator[Crowd]:
+    settings.STATIC_ROOT = None  # type: ignore[attr-defined]  # as the pages' own tests: nothing is collected here
+    with crowd(tmp_path) as made:
+        yield made
+
+
+def test_a_routine_order_that_stat_interrupts_says_when_it_paused_and_resumed_and_when_it_will_end(workers: Crowd) -> None:
+    test = make_test_version(window=500)
+    routine = make_order(intake=make_ready_intake(test_version=test, variants=75), priority="routine")
+    workers.engine_worker("engine-1", "--credits", "1")
+    workers.until(lambda: Job.objects.filter(engine_state="running", began_at__isnull=False).exists(), 60, "routine work")
+    stat = make_order(intake=make_ready_intake(test_version=test, variants=25), priority="stat")
+    workers.until(lambda: run_of(stat).state == "scored", 60, "the STAT order")
+    workers.until(lambda: Job.objects.filter(run=run_of(routine), state="succeeded").exists(), 60, "a routine job")
+    client: Client = logged_in(Role.ANALYST, routine.performing_laboratory)
+    page = read(client, "order", routine.pk)
+    at = r"<time[^>]*>\d\d:\d\d:\d\d</time>"
+    assert re.search(rf"Paused for more urgent work {at}<small>resumed {at}", page)
+    assert re.search(r'id="expected">All scored between <b><time.*</time></b> and <b><time', page)
+    pauses = pauses_of(selectors.parts(run_of(routine).pk), clock.now().timestamp())
+    began, scored = run_of(stat).created_at.timestamp(), run_of(stat).scored_at
+    assert scored is not None
+    assert all(began < pause.since < scored.timestamp() for pause in pauses)
+    assert selectors.parts(run_of(stat).pk) == []
