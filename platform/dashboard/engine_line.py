@@ -114,16 +114,15 @@ def overview() -> Overview:
 def risks() -> list[str]:
     """One sentence for each deployment whose orders are at risk of being late, or late; they name nobody."""
     at_risk, late = Count("pk", filter=Q(risk="at_risk")), Count("pk", filter=Q(risk="late"))
-    rows = Order.objects.exclude(risk="").values("test_version__deployment_id").annotate(at_risk=at_risk, late=late)
+    rows = Order.objects.exclude(risk="").values_list("test_version__deployment_id").annotate(at_risk=at_risk, late=late)
     return [
-        f"{row['test_version__deployment_id']}: "
-        + " and ".join(
-            f"{counted(row[key], 'order')} {'is' if row[key] == 1 else 'are'} {words}"
-            for key, words in (("at_risk", "at risk of being late"), ("late", "late"))
-            if row[key]
-        ) + "."
-        for row in rows.order_by("test_version__deployment_id")
-    ]  # fmt: skip
+        f"{deployment}: {' and '.join(filter(None, (_are(risky, 'at risk of being late'), _are(over, 'late'))))}."
+        for deployment, risky, over in rows.order_by("test_version__deployment_id")
+    ]
+
+
+def _are(number: int, words: str) -> str:
+    return f"{counted(number, 'order')} {'is' if number == 1 else 'are'} {words}" if number else ""
 
 
 def places(orders: Iterable[Order]) -> dict[UUID, str]:
