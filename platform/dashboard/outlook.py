@@ -58,7 +58,8 @@ def outlook(order: Order) -> Outlook:
     if order.state not in ESTIMATED:
         return Outlook(None, "", stops, earlier, words)
     finish, behind = finishes([order]).get(order.pk), engine_line.behind_stat(order)
-    stopped = "" if behind else engine_line.stopped(order)
+    stands = finish is not None and finish.paused  # its worker has said so just now
+    stopped = "" if behind or stands else engine_line.stopped(order)
     why = BEHIND_STAT if behind else stopped or _why(finish)
     return Outlook(finish if finish is not None and finish.served and not stopped else None, why, stops, earlier, words)
 

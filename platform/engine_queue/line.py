@@ -30,7 +30,8 @@ _OPEN = """
 """
 _RUNNING = """
     SELECT job.run_id, sum(job.last - job.first + 1) AS items,
-           bool_or(job.engine_state = 'paused') AND NOT bool_or(job.engine_state = 'running') AS paused,
+           bool_or(job.engine_state = 'paused' AND job.reported_at > clock_timestamp() - make_interval(secs => %(fresh)s))
+               AND NOT bool_or(job.engine_state = 'running') AS paused,
            max(job.finish_low) AS low, max(job.finish_high) AS high,
            bool_and(coalesce(job.finish_high IS NOT NULL AND job.reported_at > clock_timestamp() - make_interval(secs => %(fresh)s),
                              false)) AS foretold

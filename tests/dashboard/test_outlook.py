@@ -103,6 +103,15 @@ def test_a_row_whose_work_stands_still_says_so(ward):
     assert "paused for more urgent work · done <time" in read(ward.analyst(), "worklist")
 
 
+@pytest.mark.parametrize(("told", "silent"), [(0, False), (60, True)])
+def test_an_order_that_is_paused_is_not_taken_for_one_whose_worker_stopped(ward, told, silent):
+    order = ward.order()
+    Order.objects.filter(pk=order.pk).update(state="in_analysis", started_at=clock.now() - timedelta(seconds=40))
+    claimed(order, low=60, high=90, told=told, state="paused")
+    page = read(ward.analyst(), "order", order.pk)
+    assert ("no score for 40 s" in page) == silent and ('id="expected"' in page) != silent
+
+
 def test_an_order_at_risk_is_marked_in_words_listed_and_told_on_its_page_and_on_the_engine_page(ward):
     order = ward.order(variants=20)
     ward.order(variants=1, priority="urgent")
@@ -112,7 +121,7 @@ def test_an_order_at_risk_is_marked_in_words_listed_and_told_on_its_page_and_on_
     assert re.findall(r'data-order="([^"]+)"', listed) == [str(order.pk)]
     assert "▲ at risk" in listed and "At risk<b>1</b>" in listed and "the later end of the estimate passes" in listed
     page = read(ward.analyst(), "order", order.pk)
-    assert "At risk of being late.</b> Results are due" in page and "and may come only" in page
+    assert "At risk of being late.</b> Results are due" in page and "and may come only at <time" in page
     assert re.search(rf"At risk of being late {AT}<small>between {AT} and {AT}, due {AT}", page)
     engine = read(logged_in("operator", ward.laboratory), "engine")
     assert f"{ward.test.deployment_id}: 1 order is at risk of being late." in engine
