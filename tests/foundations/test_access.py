@@ -90,19 +90,21 @@ def test_every_clinical_table_belongs_to_an_organisation() -> None:
 
 # Modules that may reach clinical rows without `for_actor`, and why. Whoever adds one says which of the three it is.
 _QUEUE = (
-    "attention cancelling claim crew cutting deaths keeper moving reporter settling supply sweeper tickets"
+    "attention cancelling claim crew cutting deaths feeder keeper listener moving reporter settling steering supply sweeper tickets"
     " management/commands/resume_job"
 )
 PROCESSES = [
     *(f"engine_queue/{name}" for name in _QUEUE.split()),
+    "config/bundled",
     "config/demo",
+    "orders/management/commands/steer_order",
     "orders/checking",
     "orders/progress",
     "orders/risk",
     "orders/staging",
 ]
 # … act for nobody: workers, sweepers, the demo seed.
-SERVICES = ["audit/services", "orders/identity", "orders/services", "orders/uploads", "reports/services", "storage/services"]
+SERVICES = ["audit/services", "orders/identity", "orders/services", "orders/uploads", "orders/urgency", "reports/services", "storage/services"]
 # … have required a verb, or take a row that `for_actor` handed out.
 OF_A_ROW = [
     "engine_queue/selectors",

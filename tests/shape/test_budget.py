@@ -25,6 +25,7 @@ BROAD_EXCEPT_ALLOWED = {
     "platform/engine_queue/finisher.py": "a result that cannot be written must not end the finisher's thread",
     "platform/engine_queue/keeper.py": "without its thread the leases would end and nobody would know why",
     "platform/engine_queue/pool.py": "the edge to celery: a lost acknowledgement costs one spare ticket",
+    "platform/engine_queue/reporter.py": "without its thread pages would go on and say less",
     "platform/engine_queue/restore.py": "the edge to kombu: the broker gives the message out again",
     "platform/engine_queue/stat.py": "the edge to kombu: dead channels raise anything after a broker crash",
     "platform/engine_queue/sweeper.py": "one thing that cannot be put right must not keep the others waiting",
