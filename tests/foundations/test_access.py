@@ -104,7 +104,15 @@ PROCESSES = [
     "orders/staging",
 ]
 # … act for nobody: workers, sweepers, the demo seed.
-SERVICES = ["audit/services", "orders/identity", "orders/services", "orders/uploads", "orders/urgency", "reports/services", "storage/services"]
+SERVICES = [
+    "audit/services",
+    "orders/identity",
+    "orders/services",
+    "orders/uploads",
+    "orders/urgency",
+    "reports/services",
+    "storage/services",
+]
 # … have required a verb, or take a row that `for_actor` handed out.
 OF_A_ROW = [
     "engine_queue/selectors",
