@@ -48,7 +48,7 @@ def decisions(running: int, steps: int) -> tuple[float, float]:
 
 
 def _config(running: int, steps: int) -> EngineConfig:
-    """The default, with room for so many sequences to the end."""
+    """The default, with room for so many sequences to the end beside what is kept for STAT."""
     config = default("fp32")
     blocks = running * -(-(_PROMPTS[1] + 4 * steps) // config.block_size)
-    return dataclasses.replace(config, slots=running, blocks=max(config.blocks, blocks))
+    return dataclasses.replace(config, slots=running + config.reserve_slots, blocks=max(config.blocks, blocks))

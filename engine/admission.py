@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from engine.observed import Observed
 from engine.preemption import Leaving, victims
 from engine.request import Priority
@@ -11,9 +13,19 @@ from engine.sequence import Sequence
 class Admission(Observed):
     """The decisions. How one starts, gives way or enters anew is the scheduler's."""
 
+    _now = -math.inf  # of the present decision
+    bounces = 0
+
     def _next(self) -> Sequence | None:
         """Who starts next if it may now; after `_admit` there is nobody, and if there were it would be counted as a fault."""
-        return self._waiting.choose(self._fits, self.lowest) if self.running < self.places else None
+        ledger, running, now = self.ledger, self.running, self._now
+        free = self.places - running
+        ledger.busy = running > 0
+        ledger.gathers, ledger.gathers_as = self._waiting.gathering(now)
+        if free <= 0:
+            return None
+        lowest = self.lowest if free > self._kept_slots else Priority.STAT
+        return self._waiting.choose(self._fits, lowest, now)
 
     def _fits(self, sequence: Sequence) -> bool:
         if sequence.swapped is not None and self.cache.drains(sequence.swapped.keys):
@@ -49,6 +61,13 @@ class Admission(Observed):
             else:
                 self._evict(sequence)
         return bool(idle)
+
+    def _sent_away(self, sequence: Sequence) -> None:
+        """Count it; one that came back in vain, and got no further than it had been, has bounced."""
+        self.evictions += 1
+        self.bounces += sequence.evicted > 0 and sequence.computed <= sequence.furthest
+        sequence.evicted += 1
+        sequence.furthest = max(sequence.furthest, sequence.computed)
 
     def _start(self, sequence: Sequence, now: float) -> None:
         raise NotImplementedError

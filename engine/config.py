@@ -30,6 +30,13 @@ class EngineConfig:
     stat_share: float = 0.25  # tokens that all classes below compute beside STAT, relative to those of STAT in the step
     freezes: int = 4  # times one pass may stand still between two layers for STAT; 0: STAT waits for the end of the pass
     frozen_seconds: float = 2.0  # that one pass may stand still in all
+    lower_share: float = 0.05  # tokens of the classes below, relative to those of STAT, that they have on average whatever presses
+    reserve: int = 64  # blocks that classes below STAT leave free for it, or what its longest request needs; none in a small pool
+    reserve_slots: int = 1  # slots that they leave free, an eighth of them at most
+    resume_margin: int = 32  # blocks beyond its need that must be free before one comes back, for each time it was sent away
+    patience: int = 64  # times one may be passed over; after that blocks gather until it fits
+    ageing_seconds: float = 600.0  # after which one below ASAP has its turns in the class above
+    ageing_every: int = 4  # in that class those who aged have at most one start in so many
     deep: int = 16384  # from this position on chunks are halved, and again at each doubling: attention costs grow with the context
     grid: int = 16  # a chunk cut short by the budget ends at an absolute multiple of this
     blocks: int = 2048  # blocks of the pool: two whole inputs of 32,768 tokens, or one of 65,536
@@ -70,6 +77,7 @@ class EngineConfig:
             raise ConfigRefused(
                 f"freezes is a whole number from 0 and frozen_seconds finite and above 0, not {self.freezes}, {self.frozen_seconds}"
             )
+        self._check_policy()
         if self.precision not in ("fp32", "bf16"):
             raise ConfigRefused(f"precision is fp32 or bf16, not {self.precision!r}")
         if _TILE % self.block_size:
@@ -98,6 +106,19 @@ class EngineConfig:
             )
         if not isinstance(self.swap_folder, str) or not isinstance(self.swap_encrypted, bool):
             raise ConfigRefused("swap_folder is a path, swap_encrypted true or false")
+
+    def _check_policy(self) -> None:
+        counts = {"reserve": self.reserve, "reserve_slots": self.reserve_slots, "resume_margin": self.resume_margin}
+        for name, count in counts.items():
+            if type(count) is not int or count < 0:
+                raise ConfigRefused(f"{name} is a whole number from 0, not {count}")
+        for name, count in {"patience": self.patience, "ageing_every": self.ageing_every}.items():
+            if type(count) is not int or count < 1:
+                raise ConfigRefused(f"{name} is a whole number from 1, not {count}")
+        if not 0 <= self.lower_share <= 1:
+            raise ConfigRefused(f"lower_share lies between 0 and 1, not at {self.lower_share}")
+        if not 0 < self.ageing_seconds <= math.inf:
+            raise ConfigRefused(f"ageing_seconds is a number above 0, or inf where nobody ages, not {self.ageing_seconds}")
 
     @property
     def arena_blocks(self) -> int:

@@ -11,7 +11,8 @@ from typing import Protocol
 from engine.batch import Batch, RowOutput
 from engine.errors import EngineFailed
 from engine.fingerprint import Deployment
-from engine.metrics import CLASSES, StartMeter, StepMeter
+from engine.forecast import Forecast, Rates, forecast
+from engine.metrics import CLASSES, StartMeter, StepMeter, tokens_by_class
 from engine.request import Outcome, Priority, Request
 from engine.scheduler import Scheduler
 from engine.swap.tier import FileTier
@@ -51,7 +52,8 @@ class Engine:
         self.batch_invariant, self.golden, self.clock = batch_invariant, golden, clock
         self.fingerprint = deployment.fingerprint
         self.trace: Trace | None = None
-        self._meter, self._starts = StepMeter(), StartMeter()
+        self._meter, self._starts, self._rates = StepMeter(), StartMeter(), Rates()
+        self._ended = time.perf_counter()  # when the last step did
         self._still = 0  # steps in succession that did nothing
         self._waits = False  # the last step did nothing, for a file is being read
         self._doing = ("nothing", Batch(()))
@@ -62,13 +64,19 @@ class Engine:
         return self.scheduler.limits.context
 
     def submit(
-        self, handle: int, request: Request, priority: Priority, queued_at: float | None = None, layers: int | None = None
+        self,
+        handle: int,
+        request: Request,
+        priority: Priority,
+        queued_at: float | None = None,
+        layers: int | None = None,
+        due: float = math.inf,
     ) -> None:
         """Queue a request under a handle of the caller's, as of `queued_at` or now; a refusal is the next step's outcome.
 
-        `layers` is what `Engine.layers` said when it came.
+        `layers` is what `Engine.layers` said when it came. A STAT that would end after `due` makes lower work pause.
         """
-        self.scheduler.add(handle, request, priority, self.clock() if queued_at is None else queued_at)
+        self.scheduler.add(handle, request, priority, self.clock() if queued_at is None else queued_at, due)
         if priority == Priority.STAT:
             self._starts.placed(handle, self.layers if layers is None else layers)
         if self.trace is not None:
@@ -96,6 +104,16 @@ class Engine:
     def release(self, handle: int) -> bool:
         """Let one on hold go on; False when it is not on hold."""
         return self.scheduler.release(handle)
+
+    def forecasts(self) -> dict[int, Forecast]:
+        """When each open request will start and end, by handle; any thread may ask. Nothing before the first step, nor for who is
+        on hold.
+        """
+        return forecast(self.scheduler.pending(), self._rates, self.scheduler.room, self.clock())
+
+    def forecast(self, handle: int) -> Forecast | None:
+        """As `forecasts`, for one, and as much work; None where there is none."""
+        return self.forecasts().get(handle)
 
     @property
     def layers(self) -> int:
@@ -186,6 +204,7 @@ class Engine:
             "cache_evictions": cache.evictions,
             "cache_forgotten": cache.forgotten,
             "evictions": scheduler.evictions,
+            "bounces": scheduler.bounces,
             "pauses": scheduler.pauses,
             "idle_slot_steps": scheduler.idle_slot_steps,
             "shortages": scheduler.budget.shortages,
@@ -205,12 +224,17 @@ class Engine:
     ) -> None:
         self._starts.ended(outcomes)
         if outputs is None:
+            self._ended = times.ended
             self._meter.stopped(times.ended - times.began)
+            self._rates.stopped(times.ended - times.began)
         elif numbers:
             failed = sum(output.error is not None for output in outputs)
             self._meter.step(times.ended - times.began, numbers, failed)
             if not batch.resumes:
                 self.scheduler.swapping.costs.computed(batch.tokens, times.ran - times.scheduled)
+            idle, self._ended, tokens = max(0.0, times.began - self._ended), times.ended, tokens_by_class(numbers)
+            below = self.scheduler.has_below or any(tokens[Priority.ASAP :])
+            self._rates.step(times.ended - times.began, tokens, resumed=batch.resumes, idle=idle, below=below)
         if self.trace is not None:
             for handle, what in self.scheduler.swapping.events:
                 self.trace.moved(times.scheduled, handle, what)

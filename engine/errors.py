@@ -26,6 +26,7 @@ EngineError
 from __future__ import annotations
 
 import inspect
+import traceback
 
 
 class EngineError(Exception):
@@ -170,3 +171,8 @@ class BlockAccounting(EngineError):
 
     code = "block_accounting"
     permanent = True
+
+
+def described(error: BaseException) -> str:
+    """Kind and words of an error, whatever its own words do."""
+    return traceback.format_exception_only(error)[-1].strip()

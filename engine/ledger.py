@@ -6,7 +6,10 @@ from __future__ import annotations
 
 from engine.blocks import BlockPool
 from engine.config import EngineConfig
+from engine.request import Priority
 from engine.sequence import Reserve, Sequence
+
+_SHARE = 4  # a reserve, or a margin, is at most this part of the pool
 
 
 class Ledger:
@@ -16,6 +19,11 @@ class Ledger:
         self.pool, self._size, self.window = pool, config.block_size, window
         self._sliding = 0 if window is None or config.mode == "static" else self.blocks_for(window + config.chunk) + 2
         self.promised = 0
+        self.reserve = 0  # blocks kept for STAT …
+        self.margin, self._margin_most = config.resume_margin, pool.total // _SHARE
+        self.busy = False  # … while anybody runs
+        self.gathers: Sequence | None = None  # has been passed over too often: it gathers what it needs, …
+        self.gathers_as = Priority.ROUTINE  # … before everybody of this class and below
         self._copies: list[tuple[int, int]] = []
         self._short: list[Sequence] = []  # could not be promised again all they need, because others hold what they left behind
 
@@ -23,6 +31,32 @@ class Ledger:
     def spare(self) -> int:
         """Blocks that nobody holds and that are promised to nobody."""
         return self.pool.available - self.promised
+
+    def keep(self, positions: int, most: int) -> None:
+        """Keep a reserve for a STAT request of so many positions, of at most so many blocks. A pool in which that would be more
+        than a quarter keeps none: part of it would hold no such request, and keep others out.
+        """
+        wanted = min(most, self.most(positions))
+        self.reserve = wanted if wanted <= self.pool.total // _SHARE else 0
+
+    def spare_for(self, sequence: Sequence) -> int:
+        """Blocks that may be promised to it. Below STAT, while anybody runs, the reserve is out of reach, and for one that was sent
+        away a margin more, each time a greater one; what another gathers is out of reach for its class and those below, but for who
+        holds blocks and gives them back by running.
+        """
+        if sequence.priority is Priority.STAT:
+            return self.spare
+        kept, other = 0, self.gathers
+        if self.busy:
+            kept = self.reserve + (min(sequence.evicted * self.margin, self._margin_most) if sequence.evicted else 0)
+        if other is not None and other is not sequence and sequence.priority >= self.gathers_as and not sequence.computed:
+            kept += self.needs(other)
+        return max(0, self.spare - kept)
+
+    def needs(self, sequence: Sequence) -> int:
+        """Blocks still to be promised before it may start, with what a trunk puts aside."""
+        beside = max(0, sequence.beside - (sequence.reserve.size if sequence.reserve is not None else 0))
+        return self.wanted(sequence) - sequence.promise + beside
 
     def blocks_for(self, positions: int) -> int:
         """Blocks that hold so many positions."""
@@ -54,8 +88,7 @@ class Ledger:
 
     def lacking(self, sequence: Sequence) -> int:
         """Blocks that there are too few to promise it all it needs, with what a trunk puts aside; none or less: it may start."""
-        beside = max(0, sequence.beside - (sequence.reserve.size if sequence.reserve is not None else 0))
-        return self.wanted(sequence) - sequence.promise + beside - self.spare
+        return self.needs(sequence) - self.spare_for(sequence)
 
     def reserved(self, sequence: Sequence) -> bool:
         """Whether it may run on the reserve of its trunk."""
@@ -68,7 +101,7 @@ class Ledger:
         """Promise what it needs; there was enough. A branch uses the reserve only where it must."""
         more, reserve = self.wanted(sequence) - sequence.promise, sequence.reserve
         sequence.promise += more
-        if more <= self.spare or reserve is None:
+        if reserve is None or more <= self.spare_for(sequence):
             self.promised += more
         else:
             reserve.idle, sequence.reserved = False, more
@@ -79,7 +112,7 @@ class Ledger:
     def put_aside(self, reserve: Reserve, size: int) -> bool:
         """Make a reserve at least so large; False where that cannot be promised."""
         more = max(0, size - reserve.size)
-        if more > self.spare:
+        if more > self.spare_for(reserve.trunk):
             return False
         reserve.size += more
         self.promised += more

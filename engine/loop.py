@@ -8,14 +8,14 @@ import logging
 import math
 import threading
 import time
-import traceback
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from queue import SimpleQueue
 
 from engine.engine import Engine
-from engine.errors import EngineError, EngineFailed, EngineStopped, InvalidRequest
+from engine.errors import EngineError, EngineFailed, EngineStopped, InvalidRequest, described
+from engine.forecast import Forecast
 from engine.metrics import RequestMeter
 from engine.observed import Whereabouts
 from engine.request import Outcome, Priority, Request
@@ -119,6 +119,7 @@ class EngineLoop:
         on_outcome: OnOutcome,
         on_progress: OnProgress | None = None,
         progress_every: float = 1.0,
+        due: float = math.inf,
     ) -> int:
         """Queue a request and return its handle. `on_outcome` is called exactly once, whatever happens, refusals included.
 
@@ -133,7 +134,7 @@ class EngineLoop:
             if error is None:
                 self._open[handle] = _Open(on_outcome, queued_at, priority)
                 self._order(
-                    functools.partial(self._place, handle, request, priority, queued_at, layers, watched),
+                    functools.partial(self._place, handle, request, priority, queued_at, layers, due, watched),
                     urgent=priority == Priority.STAT,
                 )
                 if priority == Priority.STAT:
@@ -188,6 +189,10 @@ class EngineLoop:
     def whereabouts(self, handle: int) -> Whereabouts | None:
         """Where a request is and when it stood still; None for one that has ended or has not been taken up yet."""
         return self.engine.scheduler.whereabouts(handle)
+
+    def forecasts(self) -> dict[int, Forecast]:
+        """As `Engine.forecasts`; requests that have not been taken up yet are missing."""
+        return self.engine.forecasts()
 
     def forget_cached(self, since: float = -math.inf, until: float = math.inf) -> None:
         """As `Engine.forget_cached`, before the next step; from any thread. Times are those of outcomes."""
@@ -296,17 +301,17 @@ class EngineLoop:
             self.engine.check()
 
     def _place(
-        self, handle: int, request: Request, priority: Priority, queued_at: float, layers: int, watched: _Watched | None
+        self, handle: int, request: Request, priority: Priority, queued_at: float, layers: int, due: float, watched: _Watched | None
     ) -> None:
         """Hand a request to the engine. One that it cannot even read is refused and takes nobody along."""
         try:
-            self.engine.submit(handle, request, priority, queued_at, layers)
+            self.engine.submit(handle, request, priority, queued_at, layers, due)
         except EngineError:
             raise  # not this request's fault: the engine's accounts are wrong
         except Exception as error:  # process edge: a request is the caller's data
             log.exception("request %d could not be read", handle, extra={"event": "request_unreadable"})
             self.engine.cancel(handle)
-            refusal = InvalidRequest(f"the request cannot be read: {_described(error)}")
+            refusal = InvalidRequest(f"the request cannot be read: {described(error)}")
             self._settle([self._ended(handle, queued_at, refusal)])
             self.engine.check()
         else:
@@ -340,7 +345,7 @@ class EngineLoop:
     def _fail(self, error: BaseException) -> None:
         """Tell every open request; from here on nobody is let in."""
         with self._wake:
-            failure = self._failure = EngineFailed(f"the engine failed: {_described(error)}")
+            failure = self._failure = EngineFailed(f"the engine failed: {described(error)}")
             orphans, self._open = self._open, {}
         try:
             log.critical("the engine loop failed: %s", self.engine.doing(), exc_info=error, extra={"event": "engine_failed"})
@@ -393,8 +398,3 @@ class EngineLoop:
     def _callback_raised(self, handle: int) -> None:
         self._callbacks_failed += 1
         log.exception("the callback of request %d raised", handle, extra={"event": "callback_failed"})
-
-
-def _described(error: BaseException) -> str:
-    """Kind and words of an error, whatever its own words do."""
-    return traceback.format_exception_only(error)[-1].strip()

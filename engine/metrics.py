@@ -80,6 +80,7 @@ _ENGINE = (
     Metric("cache_evictions", "counter", "blocks", "dropped from the cache to make room"),
     Metric("cache_forgotten", "counter", "blocks", "dropped from the cache because what they hold was no longer trusted"),
     Metric("evictions", "counter", "sequences", "sent away for more urgent work"),
+    Metric("bounces", "counter", "sequences", "of them came back and were sent away again before they got any further"),
     Metric("swapped_out_blocks", "counter", "blocks", "copied to the arena when a sequence gave way"),
     Metric("swapped_in_blocks", "counter", "blocks", "copied back when it went on"),
     Metric("swap_bytes", "counter", "bytes", "of both together"),
@@ -157,6 +158,14 @@ class Histogram:
             counted += count
             found[f"{name}_le_{bound:g}"] = counted
         return found
+
+
+def tokens_by_class(numbers: Sequence[int]) -> list[int]:
+    """What the rows of a step (`trace.marks`) computed for each class."""
+    found, stride = [0] * len(Priority), len(Mark._fields)
+    for count, priority in zip(numbers[2::stride], numbers[3::stride], strict=True):
+        found[priority] += count
+    return found
 
 
 class StepMeter:

@@ -9,15 +9,17 @@ from typing import Literal
 
 from engine.batch import Signal
 from engine.blocks import BlockPool
+from engine.budget import Budget
 from engine.config import EngineConfig
 from engine.errors import BlockAccounting
+from engine.forecast import Pending, Room
 from engine.ledger import Ledger
 from engine.prefix import PrefixCache
 from engine.request import Interruption, Outcome, Priority
-from engine.sequence import Sequence, branch_of
-from engine.slots import Slots
+from engine.sequence import Sequence, branch_of, reach
+from engine.slots import Slots, pace
 from engine.swapping import Swapping
-from engine.trunks import Trunks
+from engine.trunks import Trunk, Trunks
 from engine.waiting import Waiting
 
 
@@ -37,6 +39,7 @@ class Observed:
     pool: BlockPool
     ledger: Ledger
     cache: PrefixCache
+    budget: Budget
     signal: Signal
     swapping: Swapping
     held: frozenset[int] = frozenset()  # handles whose rows stand still between two layers
@@ -46,6 +49,7 @@ class Observed:
     steps = tokens = idle_slot_steps = 0
     trunk_tokens = recomputed_tokens = reused_tokens = evictions = pauses = 0
     trunks: Trunks
+    _kept_slots = 0  # that the classes below STAT leave free
     _waiting: Waiting
     _slots: Slots
     _by_handle: dict[int, Sequence]
@@ -148,3 +152,37 @@ class Observed:
         self.swapping.check(self._by_handle.values())
         if not self.ledger.check():
             raise BlockAccounting(f"{self.ledger.promised} blocks are promised and {self.pool.available} are there")
+
+    @property
+    def room(self) -> Room:
+        """What limits those who run, now."""
+        config, spare = self.config, max(0, self.ledger.spare - self.ledger.reserve)
+        return Room(config.slots - self._kept_slots, spare, self.budget.now, config.stat_share, config.grid)
+
+    @property
+    def has_below(self) -> bool:
+        """Whether anybody below STAT holds a slot."""
+        return self._slots.has_below
+
+    def pending(self) -> list[Pending]:
+        """Everybody who has not ended and is not on hold, those who wait in the order in which they would start."""
+        place = {sequence.handle: place for place, sequence in enumerate(self._waiting.everybody(), 1)}
+        open_ = [one for one in tuple(self._by_handle.values()) if one.handle not in self._resting]
+        return [self._pending(one) for one in sorted(open_, key=lambda one: place.get(one.handle, 0))]
+
+    def _pending(self, one: Sequence) -> Pending:
+        """Of a generation every token up to its limit is to come."""
+        trunk = self.trunks.waited_for(one)
+        computed = one.computed if one.swapped is None else one.swapped.computed
+        computed = computed if trunk is None else reach(one)
+        prompt, draws = max(0, one.target - computed), max(0, one.need - max(one.target, computed))
+        if isinstance(one, Trunk):
+            draws = 0
+        elif prompt == 1:
+            prompt, draws = 0, draws + 1
+        wanted = self.ledger.wanted(one)
+        return Pending(
+            one.handle, one.priority, prompt, draws, pace(self.config, prompt + draws),
+            blocks=0 if one.running else max(0, wanted - one.promise), back=len(one.blocks) + wanted,
+            started_at=one.started_at, running=one.running, trunk=None if trunk is None else trunk.handle,
+        )  # fmt: skip

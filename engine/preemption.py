@@ -66,7 +66,7 @@ def victims(
         blocks -= leaving.add(sequence)
     if slots > 0 or blocks > 0:
         return []
-    for sequence in sorted(chosen, key=lambda one: (-cost(one), -one.computed)):  # whoever a later choice made needless stays
+    for sequence in sorted(chosen, key=lambda one: (one.priority, -cost(one), -one.computed)):  # who turned out needless stays
         holds_slot, kept = sequence.running, leaving.remove(sequence)
         if slots + holds_slot <= 0 and blocks + kept <= 0:
             chosen.remove(sequence)

@@ -15,6 +15,7 @@ from engine.batch import Batch, Row, RowOutput, Signal
 from engine.blocks import BlockPool
 from engine.budget import Budget
 from engine.config import EngineConfig
+from engine.dues import Dues
 from engine.errors import EngineError, RequestRefused
 from engine.ledger import Ledger
 from engine.limits import Limits
@@ -38,25 +39,30 @@ class Scheduler(Steering):
     ) -> None:
         self.config, self.pool, self.limits, self.clock = config, pool, limits, clock
         self.ledger = Ledger(pool, config, limits.window)
+        self.ledger.keep(limits.context, config.reserve)
         self.cache = PrefixCache(pool, config.block_size, limits.fingerprint, clock)
         self.swapping = Swapping(config, self.cache, self.ledger, outside or Outside())
         self.trunks = Trunks(self.ledger, config)
         self.budget = Budget(config.token_budget, config.grid)
-        self._slots = Slots(config, self.ledger, limits.window)
-        self._waiting, self._by_handle = Waiting(), dict[int, Sequence]()
+        self._slots, self._kept_slots = Slots(config, self.ledger, limits.window), min(config.reserve_slots, config.slots // 8)
+        self._waiting, self._dues, self._by_handle = Waiting(config), Dues(config), dict[int, Sequence]()
         self._doomed, self._pausing, self._resting = set[int](), set[int](), dict[int, Sequence]()
         self._in_flight, self.signal = False, Signal()
         self._settled: deque[Outcome] = deque()
 
-    def add(self, handle: int, request: Request, priority: Priority, now: float) -> None:
-        """Queue a request, or settle it at once as failed when it could never be served."""
+    def add(self, handle: int, request: Request, priority: Priority, now: float, due: float = math.inf) -> None:
+        """Queue a request, or settle it at once as failed when it could never be served. STAT that would end after `due` at the
+        present pace makes lower work pause.
+        """
         sequence = sequence_of(handle, request, priority, now)
+        sequence.due = due
         try:
             refuse_unservable(sequence, self.limits, self.ledger)
         except RequestRefused as refusal:
             self._settled.append(sequence.outcome("failed", refusal, self.clock(), self.limits))
             return
         self._by_handle[handle] = sequence
+        self._dues.add(sequence)
         self.ledger.settle_kind(sequence)
         self._enter(sequence)
 
@@ -80,10 +86,14 @@ class Scheduler(Steering):
 
     def schedule(self, now: float) -> Batch:
         """Admit what fits and cut the next chunk of each running sequence within the token budget."""
+        self._now = now
+        self._dues.begin(now)
         self.ledger.serve_short()
         self.swapping.look_at_files(now, self._waiting)
         self._admit(now)
+        self._slots.pressed = self._dues.pressing(now, self._slots.of_stat())
         rows = [] if self.making_way else self._rows()
+        self._dues.dealt(now, stat=self._slots.has_stat)
         self.idle_slot_steps += self._next() is not None
         self._in_flight = True
         return self.swapping.batch(rows, self.signal, stoppable=self.stoppable)
@@ -120,7 +130,7 @@ class Scheduler(Steering):
     def _start(self, sequence: Sequence, now: float) -> None:
         if self.swapping.loads(sequence, now, self._waiting):
             return
-        self._waiting.start(sequence)
+        self._waiting.start(sequence, now)
         self._slots.hold(sequence)
         sequence.begin(now)
         if not sequence.blocks:
@@ -134,8 +144,8 @@ class Scheduler(Steering):
 
     def _evict(self, sequence: Sequence) -> None:
         """It gives way to STAT and waits at the head of its class."""
+        self._sent_away(sequence)
         self._give_way(sequence)
-        self.evictions += 1
         sequence.stand_still("evicted" if sequence.swapped is None else "swapped", self.clock())
         self._waiting.append(sequence, first=True)
 
@@ -187,6 +197,7 @@ class Scheduler(Steering):
         del self._by_handle[sequence.handle]
         self._resting.pop(sequence.handle, None)
         self._waiting.take(sequence)
+        self._dues.drop(sequence)
         self._slots.leave(sequence)
         self.swapping.end(sequence)
         if isinstance(sequence, Trunk):

@@ -106,6 +106,9 @@ class Sequence:
     passed: int = 0  # times that somebody behind it was let in first
     reused: int = 0
     preempted: int = 0
+    evicted: int = 0  # times it was sent away for STAT …
+    furthest: int = 0  # … and the furthest it had come when it was
+    due: float = math.inf  # when it shall have ended
     interruptions: tuple[Interruption, ...] = ()
     _row: Row = field(init=False)
 

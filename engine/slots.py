@@ -1,6 +1,9 @@
 """Who runs, and how the token budget of a step is dealt out: to the classes in order, within a class to short sequences before long
 ones. Long sequences beside others, and everybody beside STAT, get a share of what those compute, so that they never set the pace.
 Where the share beside STAT is too small for all of a group, they take turns.
+
+Beside STAT a token counts for more the deeper it stands in its context, for its attention takes time that STAT waits for. Where
+STAT is pressed for time, those below pause, but for what they are owed: a part of what STAT computes that is theirs on average.
 """
 
 from __future__ import annotations
@@ -35,6 +38,8 @@ class Slots:
         self._groups: list[dict[int, Sequence]] = [{} for _ in range(2 * len(Priority))]
         self._paces = config.chunk, pace(config, config.long + 1)  # of short ones, of long ones
         self.used = 0
+        self.pressed = False  # STAT would end too late at the present pace
+        self._owed = 0.0  # tokens, to the classes below STAT, of steps in which they had less than their part
 
     def __iter__(self) -> Iterator[Sequence]:
         for group in self._groups:
@@ -62,6 +67,21 @@ class Slots:
             self.used -= 1
 
     @property
+    def has_stat(self) -> bool:
+        """Whether one of STAT holds a slot."""
+        return bool(self._groups[0] or self._groups[1])
+
+    @property
+    def has_below(self) -> bool:
+        """Whether one below STAT does."""
+        return any(self._groups[_BELOW_STAT:])
+
+    def of_stat(self) -> Iterator[Sequence]:
+        """Those of STAT."""
+        for group in self._groups[:_BELOW_STAT]:
+            yield from group.values()
+
+    @property
     def urgent(self) -> dict[int, Sequence]:
         """The short sequences of STAT, by handle."""
         return self._groups[0]
@@ -75,22 +95,59 @@ class Slots:
         are `held` in a pass that stands still only STAT has a turn.
         """
         rows: list[Row] = []
-        left, dealt, stat = budget, 0, False
+        left, dealt = budget, 0
         groups = [_without(group, held) for group in self._groups[:_BELOW_STAT]] if held else self._groups
         for index, group in enumerate(groups):
             if index == _BELOW_STAT and dealt:
-                stat, left = True, self._beside(dealt, self._config.stat_share, left)
+                return self._deal_beside(rows, dealt, left)
             if not group:
                 continue
             long = index % 2 == 1
             room = self._beside(dealt, self._config.long_share, left) if long and dealt else left
-            before = len(rows)
             given = self._deal_group(group, room, self._paces[long], rows)
             left, dealt = left - given, dealt + given
-            if stat and len(rows) - before < len(group):  # next time it is the turn of those who got nothing
+        if not held:
+            self._owed = 0.0
+        return rows
+
+    def _deal_beside(self, rows: list[Row], dealt: int, left: int) -> list[Row]:
+        """Let those below STAT run beside it, which has so many tokens in the step: a share, and where it is pressed for time what
+        they are owed. Next time it is the turn of those who got nothing.
+        """
+        config = self._config
+        self._owed += dealt * config.lower_share
+        owed = int(self._owed) // config.grid * config.grid
+        left = min(left, owed if self.pressed else max(owed, self._beside(dealt, config.stat_share, left)))
+        given, asked = 0, False
+        for index, group in enumerate(self._groups[_BELOW_STAT:]):
+            if not group:
+                continue
+            asked, long = True, index % 2 == 1
+            room = self._beside(dealt + given, config.long_share, left - given) if long and not self.pressed else left - given
+            before = len(rows)
+            given += self._deal_weighed(group, room, self._paces[long], rows)
+            if len(rows) - before < len(group):
                 for row in rows[before:]:
                     group[row.handle] = group.pop(row.handle)
+        self._owed = max(0.0, self._owed - given) if asked else 0.0
         return rows
+
+    def _deal_weighed(self, group: dict[int, Sequence], room: int, largest: int, rows: list[Row]) -> int:
+        """As `_deal_group`, where tokens are weighed by their depth; one too deep for what is left lets others go before."""
+        left = room
+        for sequence in group.values():
+            if left <= 0:
+                break
+            weight = 1 + self._depth(sequence.computed) // self._config.deep
+            end = self._chunk_end(sequence, left // weight, largest) if left >= weight else 0
+            count = end - sequence.computed
+            if count <= 0:
+                continue
+            if end > sequence.room:
+                self._ledger.grow(sequence, end)
+            left -= count * weight
+            rows.append(sequence.row(end))
+        return room - left
 
     def _deal_group(self, group: dict[int, Sequence], room: int, largest: int, rows: list[Row]) -> int:
         """Append the rows of a group, `room` tokens at most; the tokens given."""
@@ -120,9 +177,12 @@ class Slots:
         so that whoever comes does not wait long for the step to end, and smaller still deep in a long context.
         """
         config, computed = self._config, sequence.computed
-        depth = computed if self._window is None else min(computed, self._window)
-        chunk = max(config.grid, (largest >> (depth // config.deep).bit_length()) // config.grid * config.grid)
+        chunk = max(config.grid, (largest >> (self._depth(computed) // config.deep).bit_length()) // config.grid * config.grid)
         end = min(sequence.target, (computed // chunk + 1) * chunk)
         if end - computed > room:
             end = (computed + room) // config.grid * config.grid
         return end
+
+    def _depth(self, position: int) -> int:
+        """Positions that are read to compute one."""
+        return position if self._window is None else min(position, self._window)

@@ -31,7 +31,10 @@ from engine.swap.content import Outside
 from engine.trunks import Trunk
 from tests.engine.driving import LIMITS, echo, scheduler
 
-CONFIG = EngineConfig(slots=3, token_budget=24, chunk=16, grid=4, blocks=9, block_size=8, long=40, deep=32)
+CONFIG = EngineConfig(
+    slots=3, token_budget=24, chunk=16, grid=4, blocks=9, block_size=8, long=40, deep=32,
+    reserve=2, resume_margin=1, patience=2, ageing_seconds=5.0, ageing_every=2,
+)  # fmt: skip
 WINDOWS = [tuple((index * step) % 11 for index in range(length)) for step, length in ((1, 40), (3, 40), (5, 23), (1, 60))]
 SHARINGS = st.sampled_from((PRIVATE, REFERENCE, REFERENCE, Sharing("laboratory", "a"), Sharing("laboratory", "b")))
 
@@ -77,14 +80,14 @@ class Life(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.policy = scheduler(dataclasses.replace(CONFIG, mode=self.mode), self.limits, outside=self.outside())
-        self.next, self.open = 0, {}
+        self.next, self.open, self.now = 0, {}, 0.0
 
     def outside(self) -> Outside | None:
         return None
 
     @rule(request=requests(), priority=st.sampled_from(Priority))
     def add(self, request: Request, priority: Priority) -> None:
-        self.policy.add(self.next, request, priority, 0.0)
+        self.policy.add(self.next, request, priority, self.now, due=self.now + self.next % 20)
         self.open[self.next] = request
         self.next += 1
 
@@ -101,7 +104,8 @@ class Life(RuleBasedStateMachine):
 
     @rule(request=requests(), cancelled=st.integers(0, 60), fault=st.integers(0, 12), late=st.booleans())
     def step(self, request: Request, cancelled: int, fault: int, late: bool) -> None:
-        batch = self.policy.schedule(0.0)
+        self.now += 1.0
+        batch = self.policy.schedule(self.now)
         self.policy.hold(cancelled - 30)
         self.policy.reclass(cancelled - 20, Priority.STAT)
         if late:
@@ -134,7 +138,8 @@ class Life(RuleBasedStateMachine):
         for _ in range(2000):
             if not self.policy.has_work:
                 break
-            batch = self.policy.schedule(0.0)
+            self.now += 1.0
+            batch = self.policy.schedule(self.now)
             self.end(self.policy.postprocess(batch, echo(batch)))
         assert not self.open
         assert self.policy.pool.available == CONFIG.blocks

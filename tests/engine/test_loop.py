@@ -433,3 +433,20 @@ def test_a_loop_whose_thread_could_not_start_still_answers_and_ends(monkeypatch:
     loop.submit(Score((1, 2, 3)), priority=Priority.ROUTINE, on_outcome=waiting)
     assert loop.stop(drain=True, timeout=WAIT)
     assert isinstance(waiting.all(1)[0].error, EngineStopped)
+
+
+def test_any_thread_may_ask_when_requests_will_end_while_the_engine_runs(loop: EngineLoop) -> None:
+    ended, seen = Waiting(), set()
+    for _ in range(60):
+        loop.submit(LONG, priority=Priority.ROUTINE, on_outcome=ended)
+    while len(ended.outcomes) < 60:
+        seen |= loop.forecasts().keys()
+    assert seen <= set(range(1, 61))
+    assert loop.forecasts() == {}
+
+
+def test_a_due_time_reaches_the_scheduler(gate: tuple[Gate, EngineLoop]) -> None:
+    model, loop = gate
+    handle = loop.submit(LONG, priority=Priority.STAT, on_outcome=Waiting(), due=123.0)
+    assert model.entered.acquire(timeout=WAIT)
+    assert [one.due for one in loop.engine.scheduler._slots.of_stat() if one.handle == handle] == [123.0]

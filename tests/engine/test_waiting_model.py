@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from array import array
 from collections.abc import Iterator
@@ -9,12 +10,15 @@ from collections.abc import Iterator
 import pytest
 
 from engine.blocks import BlockPool
+from engine.config import EngineConfig
 from engine.prefix import Entry, PrefixCache
 from engine.request import PRIVATE, REFERENCE, Priority, Score
 from engine.sequence import Sequence, sequence_of
-from engine.waiting import PATIENCE, SIGHT, Waiting
+from engine.waiting import SIGHT, Waiting
 
 SIZE = 4
+CONFIG = EngineConfig(ageing_seconds=math.inf)
+PATIENCE = CONFIG.patience
 
 
 def _sequence(handle: int, generator: random.Random) -> Sequence:
@@ -31,8 +35,11 @@ def _kind(sequence: Sequence) -> int:
     return 2 if sequence.computed == 0 else 0 if sequence.started_at is not None else 1
 
 
-def _next(order: list[Sequence], fitting: set[int], lowest: Priority) -> Sequence | None:
-    """Class by class: who holds blocks goes first and may pass anybody; others only where nobody more urgent of them waits."""
+def _next(order: list[Sequence], impatient: list[Sequence], fitting: set[int], lowest: Priority) -> Sequence | None:
+    """Class by class: who holds blocks goes first and may pass anybody; others only where nobody more urgent of them waits. Whoever
+    was the first to be passed over too often goes before its class.
+    """
+    gathers = min(impatient, key=lambda one: one.priority, default=None)
     for priority in (one for one in Priority if one <= lowest):
         queues = [[one for one in order if one.priority == priority and _kind(one) == kind] for kind in range(3)]
         for one in (*queues[0][:SIGHT], *queues[1][:SIGHT]):
@@ -40,6 +47,8 @@ def _next(order: list[Sequence], fitting: set[int], lowest: Priority) -> Sequenc
                 return one
         if any(one.priority < priority and _kind(one) == 2 for one in order):
             continue
+        if gathers is not None and gathers.priority == priority and gathers.handle in fitting:
+            return gathers
         for one in queues[2][:SIGHT]:
             if one.handle in fitting:
                 return one
@@ -50,23 +59,29 @@ def _next(order: list[Sequence], fitting: set[int], lowest: Priority) -> Sequenc
 
 @pytest.mark.parametrize("seed", range(40))
 def test_who_is_next_is_what_the_rule_says(seed: int) -> None:
-    generator, waiting, order = random.Random(seed), Waiting(), []
+    generator, waiting, order, impatient = random.Random(seed), Waiting(CONFIG), [], []
     for handle in range(120):
         new, first = _sequence(handle, generator), generator.random() < 0.2
         waiting.append(new, first=first)
         order.insert(0 if first else len(order), new)
+        impatient += [new] if _kind(new) == 2 and new.passed >= PATIENCE else []
         fitting = {one.handle for one in order if generator.random() < 0.15}
         lowest = generator.choice(list(Priority))
         chosen = waiting.choose(lambda one, fitting=fitting: one.handle in fitting, lowest)
-        assert chosen is _next(order, fitting, lowest)
+        assert chosen is _next(order, impatient, fitting, lowest)
         if chosen is not None and generator.random() < 0.7:
-            before = [one for one in order[: order.index(chosen)] if one.place is chosen.place]
+            before = [one for one in order[: order.index(chosen)] if one.place is chosen.place][:SIGHT]
             passed = [one.passed + 1 for one in before]
             waiting.start(chosen)
             order.remove(chosen)
             assert [one.passed for one in before] == passed
+            late = [one for one in before if _kind(one) == 2 and one.passed >= PATIENCE]
+            impatient = [one for one in [*impatient, *late] if one is not chosen]
+            impatient = list(dict.fromkeys(impatient))
         if order and generator.random() < 0.2:
-            waiting.take(order.pop(generator.randrange(len(order))))
+            gone = order.pop(generator.randrange(len(order)))
+            waiting.take(gone)
+            impatient = [one for one in impatient if one is not gone]
         assert {one.handle for one in waiting} == {one.handle for one in order}
         assert [waiting.count(one) for one in Priority] == [sum(each.priority == one for each in order) for one in Priority]
         assert waiting.first() is min(order, key=lambda one: (one.priority, _kind(one), order.index(one)), default=None)
