@@ -9,7 +9,7 @@ from engine.config import EngineConfig
 from engine.request import Priority
 from engine.sequence import Reserve, Sequence
 
-_SHARE = 4  # a reserve, or a margin, is at most this part of the pool
+_SHARE = 4  # a reserve, or a margin, is at most this part of the pool, or there is none
 
 
 class Ledger:
@@ -20,7 +20,8 @@ class Ledger:
         self._sliding = 0 if window is None or config.mode == "static" else self.blocks_for(window + config.chunk) + 2
         self.promised = 0
         self.reserve = 0  # blocks kept for STAT …
-        self.margin, self._margin_most = config.resume_margin, pool.total // _SHARE
+        self._margin_most = pool.total // _SHARE
+        self.margin = config.resume_margin if config.resume_margin <= self._margin_most else 0
         self.busy = False  # … while anybody runs
         self.gathers: Sequence | None = None  # has been passed over too often: it gathers what it needs, …
         self.gathers_as = Priority.ROUTINE  # … before everybody of this class and below

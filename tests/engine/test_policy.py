@@ -169,12 +169,16 @@ def test_without_a_margin_it_is_sent_away_every_time() -> None:
 
 
 def test_where_nothing_else_runs_no_margin_is_asked_for() -> None:
-    run = Run(blocks=12, resume_margin=100)
+    run = Run(blocks=12, resume_margin=3)
     only = run.add(stays(10, 30))
     run.step(2)
     run.add(blocks(8), Priority.STAT)
     run.step(8)
     assert only in run.step()
+
+
+def test_a_pool_that_is_too_small_for_the_margin_asks_for_none() -> None:
+    assert [Run(blocks=40, resume_margin=margin).policy.ledger.margin for margin in (10, 11)] == [10, 0]
 
 
 def test_one_that_comes_back_in_vain_is_counted() -> None:
