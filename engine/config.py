@@ -33,7 +33,7 @@ class EngineConfig:
     lower_share: float = 0.05  # tokens of the classes below, relative to those of STAT, that they have on average whatever presses
     reserve: int = 64  # blocks that classes below STAT leave free for it, or what its longest request needs; none in a small pool
     reserve_slots: int = 1  # slots that they leave free, an eighth of them at most
-    resume_margin: int = 32  # blocks beyond its need that must be free before one comes back, for each time it was sent away; as above
+    resume_margin: int = 32  # blocks beyond its need that must be free before one comes back, for each time it was sent away
     patience: int = 64  # times one may be passed over; after that blocks gather until it fits
     ageing_seconds: float = 600.0  # after which one below ASAP has its turns in the class above
     ageing_every: int = 4  # in that class those who aged have at most one start in so many
