@@ -14,6 +14,8 @@ from engine.request import REFERENCE, Branch, Generate, Outcome, Priority, Reque
 from engine.scheduler import Scheduler
 from tests.engine.driving import echo, scheduler
 
+pytestmark = pytest.mark.undisturbed("counts steps")
+
 CONFIG = EngineConfig(slots=7, token_budget=128, chunk=64, grid=16, blocks=160, block_size=16)
 
 

@@ -14,6 +14,8 @@ from engine.request import Embed, Generate, Outcome, Priority, Request, Score
 from engine.scheduler import Scheduler
 from tests.engine.driving import echo, scheduler
 
+pytestmark = pytest.mark.undisturbed("counts steps")
+
 CONFIG = EngineConfig(
     slots=7,
     token_budget=64,

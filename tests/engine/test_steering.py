@@ -12,6 +12,8 @@ from engine.scheduler import Scheduler
 from tests.engine.driving import Arrival, drive, echo, scheduler
 from tests.engine.test_freezing import Played
 
+pytestmark = pytest.mark.undisturbed("counts steps")
+
 CONFIG = EngineConfig(slots=3, token_budget=64, chunk=16, grid=4, blocks=40, block_size=8)
 WINDOW = tuple(range(11)) * 5
 STATES = ("queued", "running", "in a step", "given way", "waiting at a trunk", "last at a trunk", "branch", "on hold")
