@@ -50,19 +50,30 @@ struct Right {
     long row, step;
     int panels;
     long skip = 0;  // from the last panels to those that come after them
-    const float* next = nullptr;  // where the panels of the next product lie …
-    const float* const* list = nullptr;  // … or where panels do not lie at equal distances …
-    const float* const* next_list = nullptr;  // … the same for the next product
-    const float* panel(int p) const { return list ? list[p] : at + p * step; }
-    const float* ahead(int p, int wide) const {
-        if (list) return next_list[p];
-        return next ? next + p * step : at + (p + wide) * step + (p + wide >= panels ? skip : 0);
-    }
+    const float* panel(int p) const { return at + p * step; }
+    const float* ahead(int p, int wide) const { return panel(p + wide) + (p + wide >= panels ? skip : 0); }
 };
 
 struct Panels {  // a few panels that pass together, and the words that are fetched meanwhile, `pace` of them a step of the depth
     const float *at[4], *ahead[4];
     long row, pace;
+};
+
+// R rows of a left side. More than FEW are reached from several pointers, three rows from each, which one distance serves. The empty
+// `asm` keeps the compiler from working out an address for each row: those do not fit the registers and would be fetched at every step.
+template <int R>
+struct Rows {
+    static constexpr int EACH = R > FEW ? 3 : R;
+    const float* at[(R + EACH - 1) / EACH];
+    long row;
+    [[gnu::always_inline]] Rows(const float* first, long distance) : row(distance) {
+#pragma GCC unroll 4
+        for (int i = 0; i * EACH < R; i++) {
+            at[i] = first + i * EACH * row;
+            if (R > FEW) asm("" : "+r"(at[i]));
+        }
+    }
+    [[gnu::always_inline]] V everywhere(int r, int k) const { return all(at[r / EACH][r % EACH * row + k]); }
 };
 
 template <class E, int R, int P>
@@ -72,6 +83,8 @@ void tile(const float* a, long a_row, const Panels& b, int depth, float* c, long
     for (int r = 0; r < R; r++)
 #pragma GCC unroll 4
         for (int p = 0; p < P; p++) sums[r][p] = add ? load(c + r * c_row + p * LANES) : all(0.0f);
+    if (R > FEW) asm("" : "+r"(c), "+r"(c_row));  // nor for each row of c
+    const Rows<R> rows(a, a_row);
     const float *at[P], *ahead[P];
     for (int p = 0; p < P; p++) at[p] = b.at[p], ahead[p] = b.ahead[p];
     const long row = b.row, pace = b.pace;
@@ -84,7 +97,7 @@ void tile(const float* a, long a_row, const Panels& b, int depth, float* c, long
         }
 #pragma GCC unroll 12
         for (int r = 0; r < R; r++) {
-            const V left = all(a[r * a_row + k]);
+            const V left = rows.everywhere(r, k);
 #pragma GCC unroll 4
             for (int p = 0; p < P; p++) sums[r][p] = E::madd(left, right[p], sums[r][p]);
         }
