@@ -1,4 +1,5 @@
-"""`python -m benchmarks.reach`: when the engine of a real worker hears what a person decides; and a STAT order, stage by stage.
+"""`python -m benchmarks.reach [idle] [steer] [busy]`: when the engine of a real worker hears what a person decides, and how long
+each stage of a STAT order takes.
 
 Postgres, Valkey and the worker are those of the flow tests. The worker runs with a tap in its engine: a line for each request that
 is submitted, reclassed, held, released or cancelled there, and for each that ended, with the time of the machine's clock.
@@ -20,6 +21,7 @@ from typing import Any
 
 DATABASE = "helicase_reach"
 PATIENCE = 60.0  # seconds until something is given up
+SPAN = 38.0  # seconds of one part at most: what is done by then is told
 _TAP = """
 import json, sys, time
 from engine.engine import Engine
@@ -157,7 +159,10 @@ def steered(tap: Tap, desk: Desk, count: int) -> Figures:
     found: Figures = {}
     load, *_ = desk.place("routine", items=count * 60)
     wait(lambda: running(load))
+    began = time.monotonic()
     for number in range(count):
+        if time.monotonic() - began > SPAN:
+            break
         _steer(tap, desk, found, priority=("stat", "urgent")[number % 2], holds=bool(number % 2))
     return found
 
@@ -189,7 +194,10 @@ def _steer(tap: Tap, desk: Desk, found: Figures, *, priority: str, holds: bool) 
 def stages(tap: Tap, desk: Desk, count: int) -> Figures:
     """Milliseconds from the call of `place` to each stage of a STAT order of 10 variants."""
     found: Figures = {}
+    began = time.monotonic()
     for _ in range(count):
+        if time.monotonic() - began > SPAN:
+            break
         for name, moment in _stages(tap, desk).items():
             found.setdefault(name, []).append(moment * 1e3)
         time.sleep(0.05)
@@ -225,17 +233,23 @@ def told(title: str, found: Figures) -> None:
         if values:
             last = sorted(values)[min(len(values) - 1, len(values) * 99 // 100)]
             sys.stdout.write(f"  {name:22} p50 {statistics.median(values):8.1f} ms  p99 {last:8.1f} ms  n {len(values)}\n")
+    sys.stdout.flush()
 
 
 def main() -> None:
-    """Measure all of it; `--quick`: a few of each."""
-    count = 6 if "--quick" in sys.argv else 50
+    """Measure all of it, or the parts that are named; `--quick`: a few of each."""
+    count, named = 6 if "--quick" in sys.argv else 50, {"idle", "steer", "busy"} & set(sys.argv)
     with stack() as tap:
         desk = Desk()
         stages(tap, desk, 2)
-        told("STAT order of 10 variants, from the call of place, idle system", stages(tap, desk, count))
-        told("from the commit to the engine, every place of the worker taken", steered(tap, desk, count))
-        told("STAT order of 10 variants, from the call of place, every place of the worker taken", stages(tap, desk, count))
+        if "idle" in named or not named:
+            told("STAT order of 10 variants, from the call of place, idle system", stages(tap, desk, count))
+        if "steer" in named or not named:
+            told("from the commit to the engine, every place of the worker taken", steered(tap, desk, count))
+        if "busy" in named or not named:
+            load, *_ = desk.place("routine", items=count * 60)
+            wait(lambda: running(load))
+            told("STAT order of 10 variants, from the call of place, every place of the worker taken", stages(tap, desk, count))
 
 
 if __name__ == "__main__":
