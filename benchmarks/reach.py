@@ -55,15 +55,22 @@ class Tap:
         path.touch()
         self._file = path.open()
         self.lines: list[list[Any]] = []
+        self._rest = ""  # of a line that is still being written
 
     def read(self) -> None:
         """Take in what is new."""
-        while line := self._file.readline():
-            self.lines.append(json.loads(line))
+        *whole, self._rest = (self._rest + self._file.read()).split("\n")
+        self.lines.extend(json.loads(line) for line in whole)
 
-    def first(self, verb: str, since: float) -> float:
-        """When the engine first heard a verb after a moment; waits for it."""
-        return wait(lambda: next((at for name, _, at, *_ in self.fresh() if name == verb and at >= since), None))
+    def first(self, verb: str, since: float, order: Any) -> float | None:
+        """When the engine first heard a verb after a moment; waits for it. None: the order's work had ended before."""
+
+        def heard() -> float | bool | None:
+            over = not running(order)
+            return next((at for name, _, at, *_ in self.fresh() if name == verb and at >= since), over or None)
+
+        found = wait(heard)
+        return None if found is True else found
 
     def fresh(self) -> list[list[Any]]:
         """Every line until now."""
@@ -188,7 +195,9 @@ def _steer(tap: Tap, desk: Desk, found: Figures, *, priority: str, holds: bool) 
             deed()
             committed = time.time()
             name = f"{verb} (STAT)" if verb == "cancel" and priority == "stat" else verb
-            found.setdefault(name, []).append(max(0.0, tap.first(verb, began) - committed) * 1e3)
+            heard = tap.first(verb, began, order)
+            if heard is not None:
+                found.setdefault(name, []).append(max(0.0, heard - committed) * 1e3)
 
 
 def stages(tap: Tap, desk: Desk, count: int) -> Figures:
