@@ -115,7 +115,7 @@ class PrefixCache:
         """Blocks in use that a sequence would take up if it started now: it need not be given them. Others that it would find are
         to be had, but may go to somebody else, so that they save it nothing yet.
         """
-        if sequence.swapped is not None:
+        if sequence.swapped is not None and not sequence.slides:
             return [block for block in self.kept(sequence.swapped.keys) or () if self._pool.references(block)]
         root = self._root_of(sequence)
         if not root or sequence.blocks or sequence.slides:

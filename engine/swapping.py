@@ -102,6 +102,8 @@ class Swapping:
         """Order its blocks to the arena, as far as they have been computed; False where that does not pay or there is no room."""
         if sequence.computed == 0 or sequence.copy_from is not None:  # its first own block is yet to be made
             return False
+        if self._ledger.promised + sequence.reserved - sequence.promise > self._pool.available:
+            return False  # it runs on a reserve, which somebody may need while the blocks drain
         table = sequence.blocks[: self._ledger.blocks_for(sequence.computed) - sequence.first]
         if not {block for one in self._arriving for _, block in one.pairs}.isdisjoint(table):
             return False  # it shares with one that came back just now what only the next step brings
