@@ -183,6 +183,18 @@ def test_a_trunk_goes_and_comes_back_and_its_alternates_wait_for_it() -> None:
     ]
 
 
+def test_who_runs_on_a_reserve_is_not_copied_where_nobody_else_could_run_on_it_meanwhile() -> None:
+    """It gives the reserve back at once, and its blocks only when they have drained."""
+    window = tuple(index * 3 % 11 for index in range(40))
+    alternates = [Score(window, REFERENCE, Branch(16, (token, *window[17:]))) for token in (1, 2)]
+    played = Played(*alternates, blocks=9, token_budget=24, swap_blocks=6)
+    (on_reserve,) = [one for one in played.policy._slots if one.reserved]
+    played.policy._evict(on_reserve)
+    played.policy.check()
+    assert on_reserve.swapped is None
+    assert {outcome.state for outcome in played.finish().values()} == {"finished"}
+
+
 def test_where_computing_again_is_cheaper_nothing_is_copied() -> None:
     """Four blocks of a megabyte each at a gigabyte a second, out and in, against 32 tokens."""
     costly = Played(score(60), score(60), score(60), block_bytes=1 << 20, swap_bandwidth=1e9, recompute_rate=1e4)
