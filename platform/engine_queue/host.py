@@ -5,8 +5,8 @@ The only module of the platform that imports the engine. No ORM here: engine thr
 
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, cast
@@ -16,6 +16,7 @@ from django.conf import settings
 
 import engine
 from engine import EngineConfig, EngineError, EngineLoop, RequestRefused, RowFailed, Turns
+from engine.forecast import Forecast
 from engine_queue import sequences
 from engine_queue.errors import WorkerRefused
 from engine_queue.whereabouts import Part, Pause, State, Whereabouts, pauses_of
@@ -61,7 +62,7 @@ class Flight:
             if self.over or len(self.outcomes) < len(self.requests):
                 return
             self.over = True
-        self.found = whereabouts(self, None)
+        self.found = whereabouts(self, None, {})
         self.landed(self)
 
     def abandon(self) -> bool:
@@ -202,10 +203,12 @@ class Host:
     def whereabouts(self) -> dict[int, tuple[Claimed, Whereabouts]]:
         """Every job in work, by its id."""
         found = {}
+        loops = dict(self._loops)
+        forecasts = {deployment: loop.forecasts() for deployment, loop in loops.items()}
         for job, flight in list(self._flights.items()):
-            claimed, loop = flight.work.claimed, self._loops.get(flight.work.claimed.deployment)
-            if loop is not None and not flight.over:
-                found[job] = (claimed, whereabouts(flight, loop))
+            claimed = flight.work.claimed
+            if claimed.deployment in loops and not flight.over:
+                found[job] = (claimed, whereabouts(flight, loops[claimed.deployment], forecasts[claimed.deployment]))
         return found
 
     def progress(self) -> int | None:
@@ -269,7 +272,7 @@ class Host:
         return lambda item: engine.plan_sequence(item.sequence, loaded.tokenizer, context=loaded.context)
 
 
-def whereabouts(flight: Flight, loop: EngineLoop | None) -> Whereabouts:
+def whereabouts(flight: Flight, loop: EngineLoop | None, forecasts: Mapping[int, Forecast]) -> Whereabouts:
     """Where a job is, made from its requests; without a loop all of them have ended."""
     outcomes, now = dict(flight.outcomes), time.time()
     parts = [_part(one.started_at, one.finished_at, one.interruptions) for one in outcomes.values()]
@@ -282,7 +285,16 @@ def whereabouts(flight: Flight, loop: EngineLoop | None) -> Whereabouts:
             parts.append(_part(one.started_at, None, one.interruptions))
     began = min((part.began for part in parts if part.began is not None), default=None)
     state = next((name for name in ("running", "paused") if name in states), "waiting")
-    return Whereabouts(cast(State, state), began, pauses_of(parts, now))
+    return _foretold(Whereabouts(cast(State, state), began, pauses_of(parts, now)), [forecasts.get(h) for h in open_ones])
+
+
+def _foretold(found: Whereabouts, told: Sequence[Forecast | None]) -> Whereabouts:
+    """With the end of the last of its requests, where the engine foresees all of them."""
+    known = [one for one in told if one is not None]
+    if not known or len(known) < len(told):
+        return found
+    ahead = None if found.began is not None else min(one.ahead for one in known)
+    return replace(found, low=max(one.earliest for one in known), high=max(one.latest for one in known), ahead=ahead)
 
 
 def _part(began: float | None, ended: float | None, stops: Iterable[engine.Interruption]) -> Part:

@@ -225,3 +225,19 @@ def test_a_worker_whose_work_is_all_on_hold_has_nothing_to_move(work: Work) -> N
     assert found.progress() == 3
     found._flights[1].rests = True
     assert found.progress() is None
+
+
+def test_a_job_in_work_says_where_it_is_and_when_the_engine_expects_to_be_done_with_it(host: Host, work: Work) -> None:
+    flown(host, replace(work, items=[snv(n, 250 + n) for n in range(4)]))  # steps to measure
+    landed: queue.Queue[Flight] = queue.Queue()
+    host.begin(replace(work, protocol={**work.protocol, "window": 400}, items=[snv(n, 900 + n) for n in range(40)]), landed.put)
+    seen = []
+    while landed.empty():
+        seen += [found for _, found in host.whereabouts().values()]
+    host.forget(work.claimed.job_id)
+    assert host.whereabouts() == {}
+    assert "running" in {found.state for found in seen}
+    foretold = [found for found in seen if found.low is not None and found.high is not None]
+    assert foretold and all(found.low <= found.high for found in foretold)
+    ended = landed.get().found
+    assert ended is not None and ended.began is not None and ended.pauses == ()

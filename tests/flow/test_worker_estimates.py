@@ -31,7 +31,9 @@ def test_a_routine_order_that_stat_interrupts_says_when_it_paused_and_resumed_an
     test = make_test_version(window=500)
     routine = make_order(intake=make_ready_intake(test_version=test, variants=75), priority="routine")
     workers.engine_worker("engine-1", "--credits", "1")
-    workers.until(lambda: Job.objects.filter(engine_state="running", began_at__isnull=False).exists(), 60, "routine work")
+    workers.until(lambda: Job.objects.filter(engine_state="running", finish_high__isnull=False).exists(), 60, "a foresight")
+    job = Job.objects.get(state="running")
+    assert job.began_at and job.finish_low and job.finish_high and job.began_at < job.finish_low <= job.finish_high
     stat = make_order(intake=make_ready_intake(test_version=test, variants=25), priority="stat")
     workers.until(lambda: run_of(stat).state == "scored", 60, "the STAT order")
     workers.until(lambda: Job.objects.filter(run=run_of(routine), state="succeeded").exists(), 60, "a routine job")
