@@ -34,11 +34,11 @@ def pytest_configure(config: pytest.Config) -> None:
         preempting_by_force.everywhere(driving)
 
 
-@pytest.fixture(autouse=True)
-def _undisturbed(request: pytest.FixtureRequest) -> None:
-    marker = request.node.get_closest_marker("undisturbed")
-    if marker is not None and request.config.getoption("--forced-preemption", default=False):
-        pytest.skip(f"not preempted by force: it {marker.args[0]}")
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.getoption("--forced-preemption", default=False):
+        from tests.engine import undisturbed
+
+        undisturbed.mark(items)
 
 
 @pytest.fixture(scope="session")
