@@ -236,9 +236,11 @@ _LEFT_OUT = {  # file: why, and which tests
 
 
 def mark(items: list[pytest.Item]) -> None:
-    """Skip them, with the reason. Raises LookupError for a name that no test has any more."""
+    """Skip them, and those with a marker of their own, with the reason. LookupError for a name that no test has any more."""
     for item in items:
         why, names = _LEFT_OUT.get(item.path.name, ("", ""))
+        if (own := item.get_closest_marker("undisturbed")) is not None:
+            item.add_marker(pytest.mark.skip(reason=f"not preempted by force: it {own.args[0]}"))
         left_out = {f"test_{name}" for name in names.split()}
         if missing := left_out - set(dir(getattr(item, "module", None))):
             raise LookupError(f"{item.path.name} has no {', '.join(sorted(missing))} any more")
