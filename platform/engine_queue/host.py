@@ -94,11 +94,11 @@ class Flight:
         results = [cast(engine.ScoreResult, outcome.result) for outcome in outcomes]
         if isinstance(plan, engine.SequencePlan):
             whole = engine.combine_sequence(plan, results)
-            return ItemScore(item.id, ll_alt=whole.total, tokens=whole.tokens, flags=flags)
+            return ItemScore(item.id, ll_alt=whole.total, tokens=whole.tokens, flags=flags, bases=whole.bases)
         score = engine.combine(plan, results)
         if item.end:
             flags = (*flags, _code(f"scored_{plan.scored_as}"))
-        return ItemScore(item.id, score.ll_ref, score.ll_alt, score.delta, score.tokens, flags)
+        return ItemScore(item.id, score.ll_ref, score.ll_alt, score.delta, score.tokens, flags, bases=score.bases)
 
 
 class Host:

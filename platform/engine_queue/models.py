@@ -167,6 +167,7 @@ class Result(models.Model):
     ll_alt = models.FloatField(null=True)  # of the alternate window (a sequence: of the sequence)
     delta = models.FloatField(null=True)  # ll_alt − ll_ref
     tokens = models.PositiveIntegerField(default=0)
+    bases = models.PositiveIntegerField(null=True)  # whose probability the sums hold; null: failed, or older than the column
     flags = ArrayField(models.CharField(max_length=60), default=list)  # reason codes
     failure = models.CharField(max_length=60, blank=True)  # reason code when the item could not be scored
     fingerprint = models.CharField(max_length=64)

@@ -93,6 +93,7 @@ class ItemScore:
     tokens: int = 0
     flags: Sequence[str] = ()
     failure: str = ""
+    bases: int | None = None  # whose probability the sums hold
 
 
 @dataclass(frozen=True)

@@ -214,6 +214,7 @@ class ResultLine:
     consequence: str = ""
     end_position: int = 0  # last base of a <DEL>, <DUP> or <INV>, 1-based; 0: the alleles are written out
     probability: float | None = None  # of Δ, from the calibration table of the test version; left out where there is none
+    bases: int | None = None  # whose probability the sums hold; none in texts of before it was kept, and where it failed
 
 
 @dataclass(frozen=True)

@@ -61,6 +61,7 @@ _COLUMNS = {
     "fingerprint": "fingerprint",
     "markov_delta": f"{_RECORD}markov_delta",
     "consequence": f"{_RECORD}consequence",
+    "bases": "bases",
     "said": f"{_RECORD}flags",
 }
 _BLANK: dict[str, Any] = {  # an item that came from no intake record

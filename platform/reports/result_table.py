@@ -10,7 +10,7 @@ PRINTED = 500  # result rows in a document
 _VARIANT: tuple[str, ...] = ("Position", "REF > ALT", "Normalised", "Zygosity", "FILTER", "ll REF", "ll ALT", "Δ", "Δ Markov",
                              "Consequence", "Flags")  # fmt: skip
 _PROBABILITY = 8  # its place among them, where the test version has a calibration table
-_SEQUENCE: tuple[str, ...] = ("Name", "Bases", "Log-likelihood", "Per base", "Flags")
+_SEQUENCE: tuple[str, ...] = ("Name", "Bases", "Counted", "Log-likelihood", "Per base", "Flags")
 _OUTCOMES = {
     "accepted": "Accepted",
     "parked": "Parked: sound, but not scored in this version",
@@ -38,7 +38,7 @@ def results(said: Content) -> Table:
     one = len({line.contig for line in said.results}) == 1  # then its name stands in the caption, not in every row
     calibrated = of_variants and bool(said.methods.calibration_sha256)
     rows = [_variant(line, one, calibrated) if of_variants else _sequence(line) for line in sorted(kept, key=_by_score)]
-    columns, numeric = (_VARIANT, (5, 6, 7, 8)) if of_variants else (_SEQUENCE, (1, 2, 3))
+    columns, numeric = (_VARIANT, (5, 6, 7, 8)) if of_variants else (_SEQUENCE, (1, 2, 3, 4))
     if calibrated:
         columns, numeric = (*columns[:_PROBABILITY], statements.PROBABILITY, *columns[_PROBABILITY:]), (*numeric, 9)
     return Table(_caption(said, len(kept)), columns, numeric, tuple(rows), tuple(_notes(said, kept)))
@@ -89,8 +89,13 @@ def _notes(said: Content, kept: list[ResultLine]) -> list[str]:
         notes.append(f"{wording.grouped(len(said.results) - len(kept))} results are not printed here.")
     calibration = said.methods.calibration_sha256
     notes += [f"{statements.PROBABILITY}: {statements.calibration(said)}."] if calibration else []
+    protocol = said.methods.protocol if said.input.kind == "vcf" else spreadsheet.WHOLE
     digest = spreadsheet.digest(
-        said.results, accession=said.order.accession, complete=bool(said.order.scored_at), calibration=calibration
+        said.results,
+        accession=said.order.accession,
+        complete=bool(said.order.scored_at),
+        protocol=protocol,
+        calibration=calibration,
     )
     notes.append(f"Every result, unrounded: CSV with SHA-256 {digest}.")
     codes = sorted({code for line in kept for code in (*line.flags, line.failure) if code})
@@ -119,8 +124,15 @@ def _variant(line: ResultLine, one: bool, calibrated: bool) -> tuple[str, ...]:
 
 
 def _sequence(line: ResultLine) -> tuple[str, ...]:
-    per_base = line.ll_alt / line.length if line.ll_alt is not None and line.length else None
-    return line.name, wording.grouped(line.length), wording.signed(line.ll_alt), wording.signed(per_base, 4), _flags(line)
+    counted = _counted(line)
+    per_base = line.ll_alt / counted if line.ll_alt is not None and counted else None
+    numbers = (wording.grouped(counted) if counted else "–", wording.signed(line.ll_alt), wording.signed(per_base, 4))
+    return line.name, wording.grouped(line.length), *numbers, _flags(line)
+
+
+def _counted(line: ResultLine) -> int | None:
+    """Bases that the sum is over. Texts of before it was kept tell it only where every base was a token of its own."""
+    return line.length if line.bases is None and line.tokens == line.length else line.bases
 
 
 def _place(contig: str, position: int) -> str:

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 from urllib.parse import urlencode
 
 from django.core.cache import cache
@@ -12,7 +13,7 @@ from engine_queue.models import Result, Run
 from foundation.actor import Actor
 from foundation.errors import Refused
 from orders.models import Order
-from reports import genes, release, svg
+from reports import genes, release, spreadsheet, svg
 from reports.content import ResultLine
 from reports.gathering import curve_of, result_lines
 from reports.locus import TELEPHONE
@@ -120,6 +121,7 @@ class Export:
 
     accession: str
     complete: bool
+    protocol: Mapping[str, Any]
     lines: list[ResultLine]
     calibration: str = ""  # digest of the table that probabilities are read from; blank: there are none
 
@@ -127,6 +129,12 @@ class Export:
     def filename(self) -> str:
         """Says by itself that scores are missing."""
         return f"{self.accession}-results{'' if self.complete else '-incomplete'}.csv"
+
+    def text(self) -> str:
+        """The file."""
+        return spreadsheet.write(
+            self.lines, accession=self.accession, complete=self.complete, protocol=self.protocol, calibration=self.calibration
+        )
 
 
 class TooManyResults(Refused):
@@ -194,7 +202,8 @@ def results_export(actor: Actor, order: Order) -> Export | None:
         raise TooManyResults(code="report.too-many-results")
     curve = curve_of(run)
     lines = result_lines(_results(run).order_by("item__ordinal"), curve)
-    return Export(order.accession, run.state == "scored", lines, curve.sha256 if curve else "")
+    protocol = run.protocol if run.item_set.kind == "variant" else spreadsheet.WHOLE
+    return Export(order.accession, run.state == "scored", protocol, lines, curve.sha256 if curve else "")
 
 
 def _results(run: Run) -> QuerySet[Result]:

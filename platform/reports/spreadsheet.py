@@ -3,14 +3,17 @@
 import csv
 import hashlib
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
+from typing import Any
 
 from reports.content import ResultLine
 
 PROBABILITY = "probability"  # a column only where the test version has a calibration table, whose digest then stands in each row
 OF_ROW = tuple(field.name for field in fields(ResultLine) if field.name != PROBABILITY)
-COLUMNS = ("accession", "report_state", *OF_ROW)
+OF_PROTOCOL = {"protocol": "kind", "window": "window", "grid": "grid", "strand": "strand"}  # column: its name in a protocol
+WHOLE = {"kind": "whole-sequence", "strand": "forward"}  # how sequences are read, whatever the test does with variants
+COLUMNS = ("accession", "report_state", *OF_PROTOCOL, *OF_ROW)
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
@@ -19,9 +22,11 @@ def state(*, complete: bool) -> str:
     return "unsigned" if complete else "incomplete, unsigned"
 
 
-def write(lines: Sequence[ResultLine], *, accession: str, complete: bool, calibration: str = "") -> str:
+def write(
+    lines: Sequence[ResultLine], *, accession: str, complete: bool, protocol: Mapping[str, Any], calibration: str = ""
+) -> str:
     """RFC 4180 text with a heading; numbers as the shortest text that reads back to the same double."""
-    given = [_disarmed(accession), state(complete=complete)]
+    given = [_disarmed(accession), state(complete=complete), *(_cell(protocol.get(key)) for key in OF_PROTOCOL.values())]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     of_row, behind = (OF_ROW, []) if not calibration else ((*OF_ROW, PROBABILITY), [calibration])
@@ -30,9 +35,11 @@ def write(lines: Sequence[ResultLine], *, accession: str, complete: bool, calibr
     return out.getvalue()
 
 
-def digest(lines: Sequence[ResultLine], *, accession: str, complete: bool, calibration: str = "") -> str:
+def digest(
+    lines: Sequence[ResultLine], *, accession: str, complete: bool, protocol: Mapping[str, Any], calibration: str = ""
+) -> str:
     """SHA-256 of the file that `write` makes."""
-    made = write(lines, accession=accession, complete=complete, calibration=calibration)
+    made = write(lines, accession=accession, complete=complete, protocol=protocol, calibration=calibration)
     return hashlib.sha256(made.encode()).hexdigest()
 
 

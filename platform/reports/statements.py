@@ -27,7 +27,9 @@ def score(said: Content) -> str:
 
 
 def protocol(said: Content) -> str:
-    """The scoring protocol in words."""
+    """The scoring protocol in words; that of a test is for its variants."""
+    if not _of_variants(said):
+        return "whole sequence, strand: forward"
     parts = {key: str(value).replace("_", " ") for key, value in sorted(said.methods.protocol.items())}
     window = parts.pop("window", "")
     strand = parts.pop("strand", "")

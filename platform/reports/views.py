@@ -11,7 +11,7 @@ from django.views.decorators.http import require_safe
 from accounts.middleware import ActorRequest
 from orders import selectors as orders
 from orders.models import Order
-from reports import document, pdf, selectors, services, spreadsheet
+from reports import document, pdf, selectors, services
 from reports.answering import private
 
 
@@ -53,7 +53,7 @@ def results_csv(request: HttpRequest, pk: UUID) -> HttpResponse:
         return _no_report(request, order, str(error), status=HTTPStatus.CONFLICT)
     if export is None:
         return _no_report(request, order, services.Door.WITHHELD.value, status=HTTPStatus.FORBIDDEN)
-    body = spreadsheet.write(export.lines, accession=export.accession, complete=export.complete, calibration=export.calibration)
+    body = export.text()
     return _file(body.encode(), "text/csv; charset=utf-8", export.filename)
 
 

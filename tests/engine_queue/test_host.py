@@ -59,6 +59,7 @@ def test_a_variant_scores_as_the_engine_scores_it_alone(host: Host, work: Work) 
     (score,) = flown(host, replace(work, items=[snv(0, 300)])).scores()
     again = flown(host, replace(work, items=[snv(n, 250 + n) for n in range(20)] + [snv(20, 300)])).scores()[-1]
     assert (score.ll_ref, score.ll_alt, score.delta, score.tokens) == (again.ll_ref, again.ll_alt, again.delta, 64)
+    assert score.bases == 64
     assert score.delta == pytest.approx((score.ll_alt or 0) - (score.ll_ref or 0))
 
 
@@ -107,7 +108,7 @@ def test_a_sequence_has_no_reference_and_no_delta(host: Host, work: Work) -> Non
     item = WorkItem(1, 0, "", 0, "", "", BASES[:200])
     long = WorkItem(2, 1, "", 0, "", "", BASES[:3000])
     whole, refused = flown(host, replace(work, kind="sequence", items=[item, long])).scores()
-    assert (whole.ll_ref, whole.delta, whole.tokens) == (None, None, 200)
+    assert (whole.ll_ref, whole.delta, whole.tokens, whole.bases) == (None, None, 200, 200)
     assert whole.ll_alt is not None
     assert refused.failure == "item.context-too-long"
 

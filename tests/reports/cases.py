@@ -133,6 +133,7 @@ def _result(run: Run, job: Job, item: Item, delta: float | None) -> Result:
         ll_alt=None if delta is None else -88.125 - item.ordinal + delta,
         delta=delta if of_variant else None,
         tokens=len(item.sequence) or 64,
+        bases=None if delta is None else len(item.sequence) or 64,
         flags=[] if item.ordinal else ["window.cut-at-end"],
         failure="" if delta is not None else "engine.no-score",
         fingerprint="f" * 64,

@@ -9,11 +9,12 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.roles import Role
-from reports import content, document, spreadsheet
+from reports import content, document, selectors, spreadsheet
 from tests.factories import make_user
 from tests.reports import cases
 
 pytestmark = pytest.mark.django_db
+PROTOCOL = {"kind": "grid-centred", "window": 512, "grid": 64, "strand": "average"}
 
 
 @pytest.fixture
@@ -22,7 +23,7 @@ def line():
 
 
 def written(lines):
-    return spreadsheet.write(lines, accession="A26-000001", complete=True)
+    return spreadsheet.write(lines, accession="A26-000001", complete=True, protocol=PROTOCOL)
 
 
 def rows(text):
@@ -45,6 +46,22 @@ def test_text_that_begins_like_a_formula_is_disarmed(line, start):
 def test_a_negative_number_stays_a_number(line):
     (row,) = rows(written([line]))
     assert float(row["delta"]) == line.delta < 0
+
+
+def test_every_row_says_how_it_was_read(line):
+    (row,) = rows(written([replace(line, bases=60, tokens=10)]))
+    assert [row[column] for column in ("protocol", "window", "grid", "strand")] == ["grid-centred", "512", "64", "average"]
+    assert (row["bases"], row["tokens"]) == ("60", "10")
+    order = cases.scored_order(variants=1)
+    export = selectors.results_export(cases.analyst(order), order)
+    assert export.protocol == cases.run_of(order).protocol
+
+
+def test_sequences_are_read_whole_whatever_the_test_does_with_variants():
+    order = cases.sequence_order(b">a\nACGTACGT\n", name="a.fasta")
+    export = selectors.results_export(cases.analyst(order), order)
+    (row,) = rows(export.text())
+    assert [row[column] for column in ("protocol", "window", "strand", "bases")] == ["whole-sequence", "", "forward", "8"]
 
 
 def test_separators_and_quotes_in_a_name_stay_in_their_cell(line):

@@ -50,7 +50,7 @@ def test_no_page_speaks_of_one(door: str) -> None:
 def test_neither_do_canonical_text_csv_and_pdf() -> None:
     version = cases.drafted(cases.scored_order())
     said = parse(version.content)
-    table = spreadsheet.write(said.results, accession=said.order.accession, complete=True)
+    table = spreadsheet.write(said.results, accession=said.order.accession, complete=True, protocol=said.methods.protocol)
     printed = PdfReader(io.BytesIO(pdf.compile_document(document.compose(version), timestamp=1_700_000_000)))
     assert not CalibrationTable.objects.exists()
     assert [said_otherwise(text) for text in (version.content, table)] == [[], []]

@@ -57,7 +57,9 @@ def test_the_csv_has_the_column_and_the_digest_in_each_row_and_the_report_names_
     assert {row["calibration_sha256"] for row in rows} == {CalibrationTable.objects.get().sha256}
     said = parse(cases.drafted(order).content)
     sha = CalibrationTable.objects.get().sha256
-    digest = spreadsheet.digest(said.results, accession=order.accession, complete=True, calibration=sha)
+    digest = spreadsheet.digest(
+        said.results, accession=order.accession, complete=True, protocol=said.methods.protocol, calibration=sha
+    )
     assert f"CSV with SHA-256 {digest}" in door(order, "report-page")
 
 

@@ -1,12 +1,14 @@
 """Runs on sequences: the same panel, page and PDF, with names and log-likelihoods instead of positions and differences."""
 
+from dataclasses import replace
+
 import pytest
 from django.template.loader import render_to_string
 from django.test import Client
 from django.urls import reverse
 
 from accounts.roles import Role
-from reports import document, selectors
+from reports import content, document, result_table, selectors
 from reports.wording import signed
 from tests.factories import make_user
 from tests.reports import cases
@@ -51,6 +53,18 @@ def test_the_report_page_shows_them_with_their_likelihood_per_base(order):
     html = response.content.decode()
     assert response.status_code == 200 and "Per base" in html and "lexA" in html and "<b>second" not in html
     assert all(words in html for words in likelihoods(order)) and "none (sequences are scored as they are)" in html
+
+
+def test_the_mean_is_over_the_bases_that_count(order):
+    said = content.parse(cases.drafted(order).content)
+    (line,) = (line for line in said.results if line.name.startswith("lexA"))
+    kept, trimmed, old, old_words = (
+        result_table.results(replace(said, results=[replace(line, ll_alt=-60.0, **changed)])).rows[0][1:5]
+        for changed in ({}, {"bases": 100, "tokens": 25}, {"bases": None}, {"bases": None, "tokens": 30})
+    )
+    assert kept == old == ("120", "120", "−60.000", "−0.5000")
+    assert trimmed == ("120", "100", "−60.000", "−0.6000")
+    assert old_words == ("120", "–", "−60.000", "–")  # nobody kept how many bases its tokens were
 
 
 def test_the_pdf_holds_the_same_rows(order):
