@@ -38,7 +38,8 @@ def results(said: Content) -> Table:
     one = len({line.contig for line in said.results}) == 1  # then its name stands in the caption, not in every row
     calibrated = of_variants and bool(said.methods.calibration_sha256)
     rows = [_variant(line, one, calibrated) if of_variants else _sequence(line) for line in sorted(kept, key=_by_score)]
-    columns, numeric = (_VARIANT, (5, 6, 7, 8)) if of_variants else (_SEQUENCE, (1, 2, 3, 4))
+    columns, first = (_VARIANT, 5) if of_variants else (_SEQUENCE, 1)
+    numeric: tuple[int, ...] = tuple(range(first, first + 4))
     if calibrated:
         columns, numeric = (*columns[:_PROBABILITY], statements.PROBABILITY, *columns[_PROBABILITY:]), (*numeric, 9)
     return Table(_caption(said, len(kept)), columns, numeric, tuple(rows), tuple(_notes(said, kept)))
