@@ -13,6 +13,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
@@ -200,28 +201,23 @@ class _Load:
 
     def __init__(self, laboratory: _Laboratory) -> None:
         self._laboratory, self._over, self._full = laboratory, threading.Event(), threading.Event()
-        self._thread = threading.Thread(target=self._go_on, daemon=True)
-        self._error: BaseException | None = None
+        self._pool = ThreadPoolExecutor(1)
 
     def __enter__(self) -> _Load:
-        self._thread.start()
-        rig.until(lambda: self._full.is_set() or self._error is not None, what="the load")
+        self._placing = self._pool.submit(self._go_on)
+        rig.until(lambda: self._full.is_set() or self._placing.done(), what="the load")
         time.sleep(3.0)  # the engine is busy with it by then
         return self
 
     def __exit__(self, *_: object) -> None:
         self._over.set()
-        self._thread.join(60)
-        if self._error is not None:
-            raise NotMeasured(f"the load failed: {self._error}") from self._error
+        self._placing.result(_PATIENCE)  # raises what it raised
 
     def _go_on(self) -> None:
         from django.db import connections
 
         try:
             self._keep_open()
-        except BaseException as error:  # noqa: BLE001 — told by the main thread
-            self._error = error
         finally:
             connections.close_all()
 
