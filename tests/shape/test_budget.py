@@ -16,7 +16,6 @@ LONGEST_FUNCTION, LONGEST_KERNEL = 40, 80
 
 # The process edges, where everything is caught so that one bad unit cannot end the process. Nowhere else.
 BROAD_EXCEPT_ALLOWED = {
-    "benchmarks/stat_platform.py": "what a thread of the load raises is told by the main thread",
     "engine/loop.py": "the engine's thread must not die unseen; a callback is the caller's code",
     "engine/swap/tier.py": "whatever a disk does, the thread lives and the request is computed again",
     "engine/runner.py": "what one row of a batch raises must not reach the others",
