@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-_LEFT_OUT = {  # file: why, and which tests
+_LEFT_OUT = {  # file: why, and which tests; *: all of it
     "test_forgetting.py": (
         "counts what is reused, and gives way by itself",
         """
@@ -125,26 +125,7 @@ _LEFT_OUT = {  # file: why, and which tests
         released_before_the_pass_has_ended_it_never_rested
         """,
     ),
-    "test_swap.py": (
-        "sends away itself, whoever it is, and counts tokens",
-        """
-        a_block_inside_which_it_stands_comes_back_too
-        a_pass_that_stands_still_does_not_go_on_while_blocks_drain_for_stat
-        a_trunk_goes_and_comes_back_and_its_alternates_wait_for_it
-        blocks_that_drain_are_nobodys_until_they_have_been_copied_and_stat_is_next
-        cancelling_leaks_nothing_in_any_state
-        it_comes_back_where_it_was_and_computes_nothing_twice
-        nobody_of_a_lower_class_takes_what_drains_for_stat
-        of_a_sliding_window_only_its_blocks_go
-        sent_away_in_the_very_step_in_which_it_came_back_it_stays_outside
-        sums_and_alternatives_go_on_as_well
-        the_cheapest_of_a_class_gives_way_by_what_it_costs_to_have_it_back
-        what_others_hold_is_not_copied_and_is_found_again
-        when_what_others_held_is_gone_it_computes_again
-        where_computing_again_is_cheaper_nothing_is_copied
-        where_the_arena_has_no_room_it_is_computed_again
-        """,
-    ),
+    "test_swap.py": ("sends away itself, whoever it is, and counts tokens", "*"),
     "test_swap_again.py": (
         "sends away itself, whoever it is, and lets go on only who rests already",
         """
@@ -241,8 +222,9 @@ def mark(items: list[pytest.Item]) -> None:
         why, names = _LEFT_OUT.get(item.path.name, ("", ""))
         if (own := item.get_closest_marker("undisturbed")) is not None:
             item.add_marker(pytest.mark.skip(reason=f"not preempted by force: it {own.args[0]}"))
-        left_out = {f"test_{name}" for name in names.split()}
+        called = getattr(item, "originalname", item.name)
+        left_out = {called} if names == "*" else {f"test_{name}" for name in names.split()}
         if missing := left_out - set(dir(getattr(item, "module", None))):
             raise LookupError(f"{item.path.name} has no {', '.join(sorted(missing))} any more")
-        if getattr(item, "originalname", item.name) in left_out:
+        if called in left_out:
             item.add_marker(pytest.mark.skip(reason=f"not preempted by force: it {why}"))
