@@ -38,7 +38,7 @@ def forced(monkeypatch: pytest.MonkeyPatch) -> list[Forced]:
 def test_random_mixes_give_the_bits_of_the_oracle(
     checkpoint: Path, kernels: Kernels, precision: Precision, threads: int, forced: list[Forced]
 ) -> None:
-    seeds = range(9200, 9225) if kernels == "native" else range(9300, 9304)
+    seeds = range(9200, 9215) if kernels == "native" else range(9300, 9304)
     check_mixes(runner_of(checkpoint, kernels, precision, threads), oracle_of(checkpoint, kernels, precision), seeds, most=7)
     assert sum(policy.freezes for policy in forced) > len(seeds)
     assert sum(policy.sent_away for policy in forced) > len(seeds)
@@ -56,9 +56,9 @@ def test_every_kind_at_once_gives_the_bits_of_the_oracle(
 
 @pytest.mark.parametrize("block", range(3))
 def test_whatever_happens_each_reads_its_own_tokens(block: int, forced: list[Forced]) -> None:
-    lives = [lived(seed) for seed in range(1000 + block * 40, 1040 + block * 40)]
-    assert sum(life.finished for life in lives) > 200
-    assert sum(policy.freezes for policy in forced) > 40
+    lives = [lived(seed) for seed in range(1000 + block * 40, 1025 + block * 40)]
+    assert sum(life.finished for life in lives) > 120
+    assert sum(policy.freezes for policy in forced) > 25
     assert sum(policy.abandoned_passes for policy in forced) > 0
 
 
