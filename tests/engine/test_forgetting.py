@@ -161,9 +161,13 @@ class Descent:
 
     def __init__(self, blocks: int) -> None:
         self.blocks: list[frozenset[float]] = [frozenset()] * blocks
+        self.arena: dict[int, frozenset[float]] = {}
         self.requests: dict[int, frozenset[float]] = {}
 
     def run(self, batch: Batch, now: float) -> list[RowOutput]:
+        self.arena.update({slot: self.blocks[block] for block, slot in batch.swap_outs})
+        for slot, block in batch.swap_ins:
+            self.blocks[block] = self.arena[slot]
         for source, target in batch.copies:
             self.blocks[target] = self.blocks[source]
         for row in batch.rows:

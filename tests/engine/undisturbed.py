@@ -38,6 +38,7 @@ _LEFT_OUT = {  # file: why, and which tests; *: all of it
         nobody_who_comes_later_passes_a_trunk_in_the_pass_that_has_become_stat
         stop_without_drain_is_heard_between_two_layers
         what_is_forgotten_while_a_pass_stands_still_is_not_found_afterwards
+        routine_goes_on_under_stat_that_needs_the_blocks_of_every_pass
         """,
     ),
     "test_freezing_loop.py": (
@@ -54,6 +55,7 @@ _LEFT_OUT = {  # file: why, and which tests; *: all of it
         a_pass_that_is_stopped_without_stat_was_not_interrupted
         a_pass_that_stands_still_is_told_of_all_its_rows
         who_gives_way_says_from_when_to_when
+        what_waits_at_a_trunk_is_where_the_trunk_is
         """,
     ),
     "test_isolation.py": (
@@ -75,6 +77,7 @@ _LEFT_OUT = {  # file: why, and which tests; *: all of it
         chunks_shrink_as_the_context_grows
         progress_is_told_while_it_runs
         short_ones_that_arrive_meanwhile_finish_in_as_many_steps_as_if_it_were_not_there
+        twenty_bases_beside_a_hundred_thousand_take_the_step_they_would_take_alone
         """,
     ),
     "test_loop.py": (
@@ -83,6 +86,7 @@ _LEFT_OUT = {  # file: why, and which tests; *: all of it
         progress_is_known_while_a_request_runs
         what_is_no_longer_trusted_is_forgotten_between_two_steps
         who_asks_hears_of_progress_at_most_as_often_as_he_said
+        stats_say_what_runs_and_what_waits
         """,
     ),
     "test_metrics.py": (
@@ -138,6 +142,7 @@ _LEFT_OUT = {  # file: why, and which tests; *: all of it
         before_any_step_and_to_any_tier
         control_blocks_that_are_freed_before_they_are_copied_are_seen
         under_a_sliding_window
+        control_an_arena_that_gives_back_nothing_is_seen
         """,
     ),
     "test_swap_files.py": (
@@ -161,6 +166,7 @@ _LEFT_OUT = {  # file: why, and which tests; *: all of it
         every_computed_token_is_in_the_trace_with_its_kind_and_class
         the_picture_has_a_lane_for_each_request_that_ran_and_says_itself_in_words
         times_of_a_step_are_in_order_and_steps_follow_each_other
+        requests_come_and_go_in_it
         """,
     ),
     "test_trunks.py": (
@@ -179,6 +185,7 @@ _LEFT_OUT = {  # file: why, and which tests; *: all of it
         when_a_trunk_fails_its_window_fails_and_alternates_do_without_it
         where_trunk_and_branch_do_not_fit_together_the_alternate_is_computed_alone
         who_begins_with_blocks_in_use_needs_room_for_the_rest_only
+        what_is_found_and_in_nobodys_hands_is_charged
         """,
     ),
     "test_turns.py": (
@@ -200,6 +207,7 @@ _LEFT_OUT = {  # file: why, and which tests; *: all of it
         throughput_does_not_collapse_after_giving_way
         what_gave_way_loses_no_output_and_goes_on_from_its_own_blocks
         who_comes_back_has_room_for_all_it_needs_and_is_not_sent_away_at_once_again
+        cancelling_leaks_no_block_in_any_state
         """,
     ),
     "test_waiting_at_trunks.py": (
