@@ -80,16 +80,18 @@ def make_test_version(
     reference: Reference | None = None,
     accepts: Sequence[str] = ("vcf",),
     window: int = 64,
+    slots: int | None = None,
     deployment: str = "ecoli-orf-2k-fp32",
 ) -> TestVersion:
     model = register_model(name="ecoli-orf-2k", version="1.0", folder="ecoli-orf-2k")
+    pin = {"threads": 2} | ({"slots": slots} if slots else {})
     return offer_test(
         laboratory=laboratory or make_laboratory(),
         code=f"test-{next(_numbers)}",
         name="Isolate panel",
         accepts=accepts,
         reference=reference or make_reference(),
-        deployment=register_deployment(name=deployment, model_version=model, precision="fp32", pin={"threads": 2}),
+        deployment=register_deployment(name=deployment, model_version=model, precision="fp32", pin=pin),
         protocol={"kind": "centred", "window": window, "strand": "forward"},
         sla_minutes=SLA,
         limitations="Shows the system; knows no human sequence.",

@@ -10,7 +10,7 @@ from functools import partial
 from typing import Any, Protocol
 
 import structlog
-from django.db import connection, transaction
+from django.db import transaction
 
 from accounts.models import Organisation
 from accounts.roles import Verb
@@ -22,7 +22,7 @@ from engine_queue.host import Host
 from engine_queue.lease import NameLease
 from engine_queue.lease_time import DatabaseNow
 from engine_queue.models import Errand, Worker
-from engine_queue.units import AWAY, unit
+from engine_queue.units import AWAY, own_connection, unit
 from foundation import clock
 from foundation.actor import Actor, process
 from registry.models import Deployment
@@ -105,6 +105,7 @@ class Errands(threading.Thread):
         self._tell: Callable[[], None] | None = None  # how an errand ended, until the database knows
         self._stop_event = threading.Event()
 
+    @own_connection
     def run(self) -> None:
         """Look until stopped."""
         while not self._stop_event.wait(PERIOD_SECONDS):
@@ -115,7 +116,6 @@ class Errands(threading.Thread):
                 log.warning("errands.database_away", error=type(error).__name__)
             except Exception:  # process edge: without this thread nobody would run the next one
                 log.exception("errands.failed", worker=self._crew.lease.name)
-        connection.close()  # this thread's own
 
     def stop(self) -> None:
         """End after the present errand, or with the process."""

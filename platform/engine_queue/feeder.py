@@ -10,7 +10,7 @@ from engine_queue import claim, tickets
 from engine_queue.claim import MustWait
 from engine_queue.errors import ReferenceUnusable
 from engine_queue.models import Job
-from engine_queue.units import AWAY, unit
+from engine_queue.units import AWAY, own_connection, unit
 from engine_queue.work import Held, Ticket
 from foundation.reasons import Reason
 
@@ -35,6 +35,7 @@ class Feeder(threading.Thread):
         self.stop_prepared = ""
         self.await_idle = False  # the best job has to run alone
 
+    @own_connection
     def run(self) -> None:
         """Serve tickets until the crew ends."""
         while (ticket := self._next()) is not None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 import structlog
 
 from engine_queue import settling
-from engine_queue.units import AWAY, unit
+from engine_queue.units import AWAY, own_connection, unit
 from engine_queue.work import Outcome
 
 log = structlog.get_logger(__name__)
@@ -61,6 +61,7 @@ class Finisher(threading.Thread):
         if self.is_alive():
             self.join(2)
 
+    @own_connection
     def run(self) -> None:
         """Write outcomes until stopped."""
         while (outcome := self._next()) is not None:

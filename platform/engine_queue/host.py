@@ -21,6 +21,7 @@ from engine_queue import sequences
 from engine_queue.errors import WorkerRefused
 from engine_queue.whereabouts import Part, Pause, State, Whereabouts, pauses_of
 from engine_queue.work import Claimed, ItemScore, Work, WorkItem
+from foundation import clock
 from registry import pins
 from registry.pins import PinRefused
 
@@ -274,7 +275,7 @@ class Host:
 
 def whereabouts(flight: Flight, loop: EngineLoop | None, forecasts: Mapping[int, Forecast]) -> Whereabouts:
     """Where a job is, made from its requests; without a loop all of them have ended."""
-    outcomes, now = dict(flight.outcomes), time.time()
+    outcomes, now = dict(flight.outcomes), clock.now().timestamp()
     parts = [_part(one.started_at, one.finished_at, one.interruptions) for one in outcomes.values()]
     open_ones = [] if loop is None else [h for place, h in enumerate(list(flight.handles)) if place not in outcomes]
     states = set()

@@ -12,7 +12,7 @@ from engine_queue import lease
 from engine_queue.lease import NameLease
 from engine_queue.lease_time import LEASE_SECONDS
 from engine_queue.models import Job
-from engine_queue.units import unit
+from engine_queue.units import own_connection, unit
 
 log = structlog.get_logger(__name__)
 
@@ -55,6 +55,7 @@ class Keeper(threading.Thread):
         self._halted = False
         self._stop_event = threading.Event()
 
+    @own_connection
     def run(self) -> None:
         """Beat until stopped."""
         while not self._stop_event.wait(PERIOD_SECONDS):

@@ -14,7 +14,7 @@ import structlog
 from django.db import connection
 
 from engine_queue.models import Job
-from engine_queue.units import AWAY, unit
+from engine_queue.units import AWAY, own_connection, unit
 
 log = structlog.get_logger(__name__)
 
@@ -60,6 +60,7 @@ class Listener(threading.Thread):
         """Whether a notification would be heard now."""
         return self._line is not None and not self._line.closed
 
+    @own_connection
     def run(self) -> None:
         """Look at every notification and every other second until stopped."""
         while not self._stop_event.is_set():

@@ -17,7 +17,7 @@ from django.db import connection, transaction
 from engine_queue import outcomes
 from engine_queue.models import Run
 from engine_queue.outcomes import Fact
-from engine_queue.units import AWAY, unit
+from engine_queue.units import AWAY, own_connection, unit
 from engine_queue.whereabouts import Pause, Whereabouts
 from engine_queue.work import Claimed
 
@@ -67,6 +67,7 @@ class Reporter(threading.Thread):
         self._due = -float("inf")
         self._over = threading.Event()
 
+    @own_connection
     def run(self) -> None:
         """Look until stopped."""
         while not self._over.wait(LOOK_SECONDS):

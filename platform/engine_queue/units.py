@@ -1,9 +1,13 @@
 """Database work on threads that live long: one connection each, looked after around every unit of work."""
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TypeVar
 
 from django.db import InterfaceError, OperationalError, connection
+
+Thread = TypeVar("Thread")
 
 AWAY = (OperationalError, InterfaceError)
 """The database is away, restarting, or chose this transaction as a victim: the same unit may be tried again."""
@@ -17,6 +21,19 @@ def unit() -> Iterator[None]:
         yield
     finally:
         _look_after()
+
+
+def own_connection(run: Callable[[Thread], None]) -> Callable[[Thread], None]:
+    """For the `run` of a thread: its connection ends with it."""
+
+    @functools.wraps(run)
+    def closing(thread: Thread) -> None:
+        try:
+            run(thread)
+        finally:
+            connection.close()
+
+    return closing
 
 
 def _look_after() -> None:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from django.test import Client
@@ -14,7 +15,7 @@ from engine_queue.whereabouts import pauses_of
 from foundation import clock
 from tests.dashboard.people import logged_in, read
 from tests.engine_queue.workers import Crowd, crowd
-from tests.factories import make_order, make_ready_intake, make_test_version
+from tests.factories import BASES, make_actor, make_order, make_ready_intake, make_reference, make_test_version
 from tests.flow.test_worker_urgency import run_of
 
 pytestmark = pytest.mark.flow
@@ -28,13 +29,17 @@ def workers(clone_db: str, valkey_url: str, tmp_path: Path, settings: object) ->
 
 
 def test_a_routine_order_that_stat_interrupts_says_when_it_paused_and_resumed_and_when_it_will_end(workers: Crowd) -> None:
-    test = make_test_version(window=500)
+    narrow: dict[str, Any] = {"window": 1500, "slots": 4, "deployment": "narrow"}  # jobs of seconds; whoever runs is in every pass
+    test = make_test_version(**narrow)
+    other = make_test_version(**narrow, reference=make_reference(BASES[::-1]))  # no window is shared with the routine order
+    prepared = make_ready_intake(test_version=other, variants=25)
+    placer = make_actor(role=Role.ACCESSIONER, organisation=prepared.ordering_organisation)
     routine = make_order(intake=make_ready_intake(test_version=test, variants=75), priority="routine")
-    workers.engine_worker("engine-1", "--credits", "1")
+    workers.start("engine_worker", "--name", "engine-1", "--deployment", "narrow", "--credits", "1")
     workers.until(lambda: Job.objects.filter(engine_state="running", finish_high__isnull=False).exists(), 60, "a foresight")
     job = Job.objects.get(state="running")
     assert job.began_at and job.finish_low and job.finish_high and job.began_at < job.finish_low <= job.finish_high
-    stat = make_order(intake=make_ready_intake(test_version=test, variants=25), priority="stat")
+    stat = make_order(intake=prepared, actor=placer, priority="stat")
     workers.until(lambda: run_of(stat).state == "scored", 60, "the STAT order")
     workers.until(lambda: Job.objects.filter(run=run_of(routine), state="succeeded").exists(), 60, "a routine job")
     client: Client = logged_in(Role.ANALYST, routine.performing_laboratory)

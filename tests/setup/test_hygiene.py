@@ -48,5 +48,5 @@ def test_no_host_is_named_where_packages_are_chosen(path: str) -> None:
 
 
 def test_the_folders_that_hold_secrets_are_ignored_by_git() -> None:
-    assert {".run/", ".venv/"} <= set((ROOT / ".gitignore").read_text().splitlines())
+    assert {".run/", ".venv"} <= set((ROOT / ".gitignore").read_text().splitlines())
     assert [path for path in tracked.files() if path.parts[0] in (".run", ".venv")] == []
