@@ -16,7 +16,6 @@ from benchmarks.measured import NotMeasured
 from benchmarks.peer import ROOT
 
 _PATIENCE = 120.0  # seconds until a process has to be there
-DATABASE = "helicase"
 
 
 @dataclass

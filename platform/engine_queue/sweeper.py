@@ -1,8 +1,7 @@
 """Puts right what crashes leave behind: leases that ended, messages of the dead, lost tickets, runs that nobody closed."""
 
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
@@ -17,7 +16,7 @@ from redis.exceptions import RedisError
 from engine_queue import claim, deaths, janitor, outcomes, settling, supply, tickets
 from engine_queue.lease_time import LEASE_SECONDS
 from engine_queue.models import Job, Result, Run, Sweep
-from engine_queue.units import AWAY
+from engine_queue.units import AWAY, alone
 from foundation import clock
 
 log = structlog.get_logger(__name__)
@@ -52,8 +51,8 @@ class Swept:
 
 def sweep() -> Swept:
     """One turn."""
-    with _alone() as alone:
-        if not alone:
+    with alone(LOCK) as ours:
+        if not ours:
             return Swept(active=False)
         memory = _memory()
         now = clock.now()
@@ -70,19 +69,6 @@ def sweep() -> Swept:
         memory.repairs += done.repaired
         memory.save()
     return done
-
-
-@contextmanager
-def _alone() -> Iterator[bool]:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s)", [LOCK])
-        locked = bool(cursor.fetchone()[0])
-    try:
-        yield locked
-    finally:
-        if locked:
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_unlock(%s)", [LOCK])
 
 
 def _memory() -> Sweep:

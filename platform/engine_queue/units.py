@@ -23,6 +23,20 @@ def unit() -> Iterator[None]:
         _look_after()
 
 
+@contextmanager
+def alone(lock: int) -> Iterator[bool]:
+    """Whether nobody else holds this advisory lock; where nobody does it is ours until the block ends."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_try_advisory_lock(%s)", [lock])
+        locked = bool(cursor.fetchone()[0])
+    try:
+        yield locked
+    finally:
+        if locked:
+            with connection.cursor() as cursor:
+                cursor.execute("SELECT pg_advisory_unlock(%s)", [lock])
+
+
 def own_connection(run: Callable[[Thread], None]) -> Callable[[Thread], None]:
     """For the `run` of a thread: its connection ends with it."""
 

@@ -4,14 +4,13 @@ At risk: the later end of the estimate passes the time by which results are due.
 margin, so that it does not come and go. Where nothing can be foreseen, an order is at risk from the last fifth of its time on.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db import connection, transaction
+from django.db import transaction
 
 from audit import services as audit
+from engine_queue.units import alone
 from foundation import clock
 from foundation.actor import process
 from orders import estimates, hints
@@ -37,8 +36,8 @@ class Watched:
 
 def watch() -> Watched:
     """One turn over all orders whose results are due and not there."""
-    with _alone() as alone:
-        if not alone:
+    with alone(LOCK) as ours:
+        if not ours:
             return Watched(active=False)
         waiting = Order.objects.filter(state__in=estimates.ESTIMATED, scored_at=None, ended_at=None, result_due__isnull=False)
         orders = list(waiting.only("state", "risk", "accepted_at", "placed_at", "result_due").order_by("rank", "result_due"))
@@ -81,16 +80,3 @@ def _note(order: Order, finish: Finish | None) -> bool:
         audit.record(actor=ACTOR, action=_ACTIONS[risk], obj=changed, organisation_id=changed.performing_laboratory_id, facts=facts)
         hints.changed(changed)
     return True
-
-
-@contextmanager
-def _alone() -> Iterator[bool]:
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s)", [LOCK])
-        locked = bool(cursor.fetchone()[0])
-    try:
-        yield locked
-    finally:
-        if locked:
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_unlock(%s)", [LOCK])

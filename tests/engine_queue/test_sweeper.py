@@ -204,7 +204,7 @@ def test_a_fault_of_a_listener_does_not_keep_others_from_being_swept(monkeypatch
 def test_one_sweeper_is_active() -> None:
     from concurrent.futures import ThreadPoolExecutor
 
-    with sweeper._alone() as first, ThreadPoolExecutor(1) as pool:
+    with sweeper.alone(sweeper.LOCK) as first, ThreadPoolExecutor(1) as pool:
         assert first
         assert pool.submit(in_thread_of_its_own, sweeper.sweep).result() == sweeper.Swept(active=False)
     assert Result.objects.count() == 0

@@ -132,7 +132,7 @@ def test_two_that_watch_at_the_same_time_say_it_once(clone_db, monkeypatch):
     orders = [ward.order(variants=1) for _ in range(4)]
     for order in orders:
         due_in(order, 5)
-    monkeypatch.setattr(risk, "_alone", _everybody)
+    monkeypatch.setattr(risk, "alone", lambda _: _everybody())
     with ThreadPoolExecutor(2) as pool:
         done = list(pool.map(lambda _: in_thread_of_its_own(risk.watch), range(2)))
     risk.watch()

@@ -4,7 +4,7 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("engine_queue", "0004_wishes")]
+    dependencies = [("engine_queue", "0005_item_ends")]
     operations = [
         migrations.AddField("run", "tokens", models.BigIntegerField(db_default=0, default=0)),
         migrations.AddField("job", "engine_state", models.CharField(blank=True, db_default="", max_length=10)),

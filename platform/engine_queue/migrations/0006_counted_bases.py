@@ -4,5 +4,5 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-    dependencies = [("engine_queue", "0005_item_ends"), ("engine_queue", "0005_whereabouts")]
+    dependencies = [("engine_queue", "0005_whereabouts")]
     operations = [migrations.AddField("result", "bases", models.PositiveIntegerField(null=True))]
