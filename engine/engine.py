@@ -86,11 +86,11 @@ class Engine:
         """Cancel in any state; False when the handle is unknown or already settled."""
         return self.scheduler.cancel(handle)
 
-    def reclass(self, handle: int, priority: Priority, layers: int | None = None) -> bool:
+    def reclass(self, handle: int, priority: Priority, layers: int | None = None, due: float | None = None) -> bool:
         """Promote or demote in any state, from the next decision on; False when the handle is unknown or already settled. `layers`
-        is what `Engine.layers` said when it was asked for.
+        is what `Engine.layers` said when it was asked for; `due` as for `submit`, None: as before.
         """
-        known = self.scheduler.reclass(handle, priority)
+        known = self.scheduler.reclass(handle, priority, due)
         self._starts.dropped(handle)
         if known and priority == Priority.STAT and not self.scheduler.runs(handle):
             self._starts.placed(handle, self.layers if layers is None else layers)

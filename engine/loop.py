@@ -147,15 +147,17 @@ class EngineLoop:
         """Ask for cancellation; True when the request had not ended yet. Its outcome still says how it ended."""
         return self._steer(handle, self.engine.cancel)
 
-    def reclass(self, handle: int, priority: Priority) -> bool:
-        """Ask for another class; True when the request had not ended yet. It counts from the next layer on."""
+    def reclass(self, handle: int, priority: Priority, due: float | None = None) -> bool:
+        """Ask for another class, and with `due` for another due time; True when the request had not ended yet. Both count from the
+        next layer on.
+        """
         layers = self.engine.layers
         with self._wake:
             one = self._open.get(handle)
             if one is None:
                 return False
             one.priority = Priority(priority)
-            self._order(functools.partial(self.engine.reclass, handle, one.priority, layers), urgent=True)
+            self._order(functools.partial(self.engine.reclass, handle, one.priority, layers, due), urgent=True)
             if one.priority is Priority.STAT:
                 self._seat.urge()
             return True

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from engine.admission import Admission
+from engine.dues import Dues
 from engine.errors import EngineError
 from engine.request import Priority, State
 from engine.sequence import Sequence
@@ -22,6 +23,7 @@ class Steering(Admission):
     _in_flight: bool
     _doomed: set[int]  # cancelled while a step computes them
     _pausing: set[int]  # put on hold while a step computes them
+    _dues: Dues
 
     def cancel(self, handle: int) -> bool:
         """Cancel in any state."""
@@ -30,11 +32,16 @@ class Steering(Admission):
             self._withdraw(sequence)
         return sequence is not None
 
-    def reclass(self, handle: int, priority: Priority) -> bool:
-        """Give it another class from the next decision on; it is the last in it, or the first if it had run already."""
+    def reclass(self, handle: int, priority: Priority, due: float | None = None) -> bool:
+        """Give it another class from the next decision on; it is the last in it, or the first if it had run already. With `due` it
+        shall have ended by then, else by when it was to before.
+        """
         sequence = self._open(handle)
         if sequence is None:
             return False
+        if due is not None:
+            sequence.due = due
+            self._dues.add(sequence)
         trunk, priority = self.trunks.waited_for(sequence), Priority(priority)
         if trunk is not None:
             self._reclass_waiter(trunk, sequence, priority)

@@ -53,8 +53,9 @@ def claim(*, loaded: Sequence[str], owner: str, worker: str, task_id: str, stat:
         moving.take(job, owner=owner, task_id=task_id, actor=process(worker))
         supply.top_up_if_free(job.run_id)
     return Claimed(
-        job.pk, job.run_id, job.attempt, owner, job.deployment_name, job.rank, job.first, job.last, job.deaths, worker=worker
-    )
+        job.pk, job.run_id, job.attempt, owner, job.deployment_name, job.rank, job.first, job.last, job.deaths, worker=worker,
+        due=job.due_at.timestamp(),
+    )  # fmt: skip
 
 
 def started(claimed: Claimed) -> None:

@@ -258,10 +258,10 @@ class Crew:
     def _reclass(self, wish: Wish) -> None:
         with self.changed:
             held = self._held.get(wish.job_id)
-            if held is None or held.claimed.rank == wish.rank:
+            if held is None or (held.claimed.rank, held.claimed.due) == (wish.rank, wish.due):
                 return
-            self._held[wish.job_id] = replace(held, claimed=replace(held.claimed, rank=wish.rank))
-        self.host.reclass(wish.job_id, wish.rank)
+            self._held[wish.job_id] = replace(held, claimed=replace(held.claimed, rank=wish.rank, due=wish.due))
+        self.host.reclass(wish.job_id, wish.rank, wish.due)
 
     def _stand(self, wish: Wish) -> None:
         """On hold it keeps what is computed, and holds no place, until it has stood so long that it goes back to the queue."""

@@ -170,9 +170,9 @@ class Host:
             loop.cancel(handle)
         return True
 
-    def reclass(self, job_id: int, rank: int) -> None:
-        """Give what is left to compute of a job another class; an engine hears of it after the layer that runs."""
-        self._steer(job_id, lambda loop, handle: loop.reclass(handle, _class(rank)))
+    def reclass(self, job_id: int, rank: int, due: float) -> None:
+        """Give what is left to compute of a job another class and due time; an engine hears of it after the layer that runs."""
+        self._steer(job_id, lambda loop, handle: loop.reclass(handle, _class(rank), due))
 
     def hold(self, job_id: int) -> None:
         """Let a job rest, with what is computed of it, until it is released or cancelled."""
@@ -246,8 +246,10 @@ class Host:
             self.unload(deployment)
 
     def _submit(self, loop: EngineLoop, flight: Flight, request: engine.Request, place: int) -> None:
-        priority = _class(flight.work.claimed.rank)
-        handle = loop.submit(request, priority=priority, on_outcome=lambda outcome: flight.arrive(place, outcome))
+        claimed = flight.work.claimed
+        handle = loop.submit(
+            request, priority=_class(claimed.rank), due=claimed.due, on_outcome=lambda outcome: flight.arrive(place, outcome)
+        )
         flight.handles.append(handle)
         if flight.over:  # cancelled while it was being submitted
             loop.cancel(handle)

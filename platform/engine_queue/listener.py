@@ -28,6 +28,7 @@ class Wish:
 
     job_id: int
     rank: int
+    due: float  # seconds since 1970
     held: bool
     cancelled: bool
 
@@ -87,8 +88,8 @@ class Listener(threading.Thread):
         with self._one_at_a_time:
             if self._crew.held():
                 running = Job.objects.filter(state="running", lease_owner=self._owner)
-                rows = running.values_list("pk", "rank", "held", "cancel_requested")
-                self._crew.heed([Wish(*row) for row in rows])
+                rows = running.values_list("pk", "rank", "due_at", "held", "cancel_requested")
+                self._crew.heed([Wish(job, rank, due.timestamp(), *asked) for job, rank, due, *asked in rows])
 
     def _listen(self) -> psycopg.Connection:
         self._line = psycopg.connect(**connection.get_connection_params(), autocommit=True)

@@ -1,5 +1,6 @@
 """The nouns of an engine worker: a ticket, a claimed job, the score of an item, the outcome of an attempt."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -34,6 +35,7 @@ class Claimed:
     last: int
     deaths: int
     worker: str = ""  # printed name
+    due: float = math.inf  # when its results are, in seconds since 1970
 
     @property
     def alone(self) -> bool:
@@ -45,7 +47,7 @@ class Claimed:
 class Held:
     """A job in work, and the ticket that led to it."""
 
-    claimed: Claimed  # its rank is that of its row now
+    claimed: Claimed  # its rank and due time are those of its row now
     ticket: Ticket
     acknowledged: bool = False  # the ticket, before its job was written
 

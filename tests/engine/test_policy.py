@@ -375,6 +375,20 @@ def test_where_stat_would_end_too_late_lower_work_pauses_but_for_what_it_is_owed
     assert abs(lower - others) <= 4
 
 
+@pytest.mark.parametrize(("due", "others"), [(None, 60 * 4), (400.0, 60 * 4), (30.0, 4)])
+def test_what_is_promoted_has_the_due_time_it_was_promoted_with(due: float | None, others: int) -> None:
+    run = Run(lower_share=0.05, blocks=60)
+    for _ in range(4):
+        run.add(stays(9, 70))
+    promoted = run.add(Generate((1,), 79), due=5000.0)
+    run.step(2)
+    assert run.policy.reclass(promoted, Priority.STAT, due)
+    run.step(2)
+    stat, lower = beside(run, 60)
+    assert stat == 60
+    assert abs(lower - others) <= 4
+
+
 def test_a_token_deep_in_its_context_counts_for_more_beside_stat() -> None:
     """Four tokens are left beside sixteen of STAT: a sequence beyond four times `deep` has none, and others do not wait for it."""
     run = Run(deep=16, chunk=16, blocks=60)

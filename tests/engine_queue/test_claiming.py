@@ -50,6 +50,14 @@ def test_equal_ranks_go_by_due_time() -> None:
 
 
 @pytest.mark.django_db
+def test_a_claim_knows_when_the_results_are_due() -> None:
+    """In seconds since 1970, as the engine counts."""
+    due = clock.now() + timedelta(minutes=1)
+    make_run(items=1, rank=0, due=due)
+    assert taken().due == due.timestamp()
+
+
+@pytest.mark.django_db
 def test_a_stat_ticket_claims_stat_only() -> None:
     make_run(rank=1)
     assert take(stat=True) is None

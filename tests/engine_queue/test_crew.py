@@ -38,6 +38,7 @@ class HeldHost:
     def __init__(self) -> None:
         self.flights: dict[int, Flight] = {}
         self.asked: list[tuple[str, int]] = []  # what a running job was told, beside cancelling
+        self.dues: dict[int, float] = {}  # when a job is due, as last told
         self.refuse: Exception | None = None
 
     def begin(self, work: Work, landed: Callable[[Flight], None]) -> None:
@@ -52,8 +53,9 @@ class HeldHost:
         for job in [job for job, flight in self.flights.items() if flight.work.claimed.run_id == run.pk]:
             self.flights.pop(job).land()
 
-    def reclass(self, job_id: int, rank: int) -> None:
+    def reclass(self, job_id: int, rank: int, due: float) -> None:
         self.asked.append((f"rank {rank}", job_id))
+        self.dues[job_id] = due
 
     def hold(self, job_id: int) -> None:
         self.asked.append(("hold", job_id))

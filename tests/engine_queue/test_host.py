@@ -113,6 +113,23 @@ def test_a_sequence_has_no_reference_and_no_delta(host: Host, work: Work) -> Non
     assert refused.failure == "item.context-too-long"
 
 
+def test_the_due_time_of_a_job_is_that_of_its_requests_from_the_first_step_on_and_when_it_is_promoted(
+    host: Host, work: Work, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scheduler = host._loops[DEPLOYMENT].engine.scheduler
+    seen: list[float] = []
+    reclassed: list[float] = []
+    add, reclass = scheduler.add, scheduler.reclass
+    monkeypatch.setattr(scheduler, "add", lambda *said: (seen.append(said[-1]), add(*said)))
+    monkeypatch.setattr(scheduler, "reclass", lambda *said: (reclassed.append(said[-1]), reclass(*said))[1])
+    claimed, landed = replace(work.claimed, due=4e9), queue.Queue[Flight]()
+    host.begin(replace(work, claimed=claimed, protocol={**work.protocol, "window": 400}, items=[snv(0, 1000)]), landed.put)
+    host.reclass(claimed.job_id, 0, 3e9)
+    landed.get(timeout=60)
+    host.forget(claimed.job_id)
+    assert (set(seen), set(reclassed)) == ({4e9}, {3e9})
+
+
 def test_a_cancelled_job_never_lands(host: Host, work: Work) -> None:
     landed: list[Flight] = []
     host.begin(replace(work, protocol={**work.protocol, "window": 400}, items=[snv(n, 1000 + n) for n in range(50)]), landed.append)

@@ -73,6 +73,15 @@ def test_a_promotion_reaches_the_engine_with_its_commit_and_not_before(worker: W
     assert worker.settled == [1]
 
 
+def test_a_promotion_tells_the_engine_by_when_the_results_are_due_now(worker: Worker) -> None:
+    run = running(worker)
+    reclass(run, 0)
+    wait_until(lambda: asked(worker) == ["rank 0"], 20)
+    job = Job.objects.get(run=run)
+    assert job.due_at != run.due_at
+    assert worker.host.dues == {job.pk: job.due_at.timestamp()}
+
+
 def test_what_was_promoted_is_written_before_routine_results(worker: Worker) -> None:
     run = running(worker)
     reclass(run, 0)
