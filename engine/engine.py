@@ -73,6 +73,7 @@ class Engine:
         due: float = math.inf,
     ) -> None:
         """Queue a request under a handle of the caller's, as of `queued_at` or now; a refusal is the next step's outcome.
+        ValueError for a handle below 0, or of a request that has not ended.
 
         `layers` is what `Engine.layers` said when it came. A STAT that would end after `due` makes lower work pause.
         """

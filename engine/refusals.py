@@ -30,6 +30,8 @@ def refuse_unservable(sequence: Sequence, limits: Limits, ledger: Ledger) -> Non
         raise InvalidRequest(f"sharing is private, reference or laboratory, not {sequence.sharing.kind!r}")
     if (sequence.sharing.kind == "laboratory") is not bool(sequence.sharing.salt):
         raise InvalidRequest("what laboratories share stands under a salt each, and nothing else does")
+    if not isinstance(sequence.sharing.salt, str) or not sequence.sharing.salt.isprintable():
+        raise InvalidRequest("a salt is printable text")
     if sequence.need > limits.context:
         raise ContextTooLong(positions=sequence.need, context=limits.context)
     if ledger.most(sequence.need) > ledger.pool.total:

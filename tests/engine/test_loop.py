@@ -16,7 +16,7 @@ from engine.engine import Engine
 from engine.errors import EngineFailed, EngineStopped, InvalidRequest, RequestTooLarge
 from engine.fingerprint import Deployment
 from engine.loop import EngineLoop
-from engine.request import REFERENCE, Branch, Generate, Outcome, Priority, Score
+from engine.request import REFERENCE, Branch, Generate, NextToken, Outcome, Priority, Score, Sharing
 from engine.tokenizers.vocab_json import from_symbols
 from tests.engine.driving import echo, scheduler
 
@@ -247,7 +247,13 @@ def test_a_callback_that_wants_to_exit_stops_nobody(loop: EngineLoop) -> None:
     assert (loop.healthy, loop.stats()["callbacks_failed"]) == (True, 1)
 
 
-@pytest.mark.parametrize("request_", [None, Score(None), Score(5), Score(("A", "C")), Generate((1,), limit="many")])  # type: ignore[arg-type]
+UNREADABLE: list[Any] = [
+    *(None, Score(None), Score(5), Score(("A", "C")), Generate((1,), limit="many")),  # type: ignore[arg-type]
+    *(NextToken((1, 2, 3) * 9, sharing=Sharing("laboratory", salt)) for salt in (5, b"a", ["a"], "\ud800")),  # type: ignore[arg-type]
+]
+
+
+@pytest.mark.parametrize("request_", UNREADABLE)
 def test_a_request_that_cannot_be_read_is_refused_alone(loop: EngineLoop, request_: Any) -> None:
     refused, ended = Waiting(), Waiting()
     loop.submit(LONG, priority=Priority.ROUTINE, on_outcome=ended)

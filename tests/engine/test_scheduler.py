@@ -45,6 +45,19 @@ def test_classes_enter_in_order_and_within_a_class_the_first_come() -> None:
     assert [step(policy) for _ in range(5)] == [[2], [4], [3], [1], [0]]
 
 
+@pytest.mark.parametrize(("handle", "why"), [(-1, "below 0"), (0, "has not ended"), (1, "has not ended"), (2, "has not ended")])
+def test_a_handle_that_is_in_use_or_a_trunks_own_is_refused_and_harms_nobody(handle: int, why: str) -> None:
+    """Running, waiting or on hold: whose handle was taken over would never hear of its end."""
+    policy = planned(score(40), score(100), score(10))
+    policy.hold(2)
+    step(policy)
+    with pytest.raises(ValueError, match=why):
+        policy.add(handle, score(20), Priority.STAT, 0.0)
+    policy.release(2)
+    assert sorted(ended for _ in range(9) for ended in step(policy)) == [0, 1, 2]
+    policy.add(0, score(20), Priority.ROUTINE, 0.0)  # it has ended, and is free again
+
+
 @pytest.mark.parametrize("priority", [Priority.ASAP, Priority.URGENT, Priority.ROUTINE])
 def test_below_stat_nobody_sends_anybody_away(priority: Priority) -> None:
     policy = planned(score(100), score(100), score(10), config=dataclasses.replace(CONFIG, blocks=20))
