@@ -1,13 +1,16 @@
-"""A file of text that is read once, line by line: plain, gzip or bgzip, or standard input; any size, and how far it has come."""
+"""A file of text, read line by line: plain, gzip or bgzip, or standard input; any size, and how far it has come."""
 
 from __future__ import annotations
 
 import contextlib
 import gzip
 import io
+import shutil
 import sys
+import tempfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -16,6 +19,8 @@ from engine.errors import InvalidRequest
 
 STANDARD = Path("-")  # standard input, or output
 GZIP = b"\x1f\x8b"
+_STANDARD_NAME = "standard input"
+_PIECE = 1 << 20
 _LONGEST = 256 << 20  # bytes of a line; what has none shorter is no text, and would fill the memory
 _BROKEN = (EOFError, zlib.error, gzip.BadGzipFile)
 
@@ -68,9 +73,50 @@ class _Counted(io.RawIOBase):
 def opened(path: Path) -> Iterator[Source]:
     """The file, or standard input for `-`. OSError where there is none, InvalidRequest for a bgzip file that was cut off."""
     if path == STANDARD:
-        yield Source("standard input", sys.stdin.buffer, None)
+        yield Source(_STANDARD_NAME, sys.stdin.buffer, None)
         return
     with path.open("rb") as raw:
-        if bgzf.is_bgzf(raw) and not bgzf.is_whole(raw):
-            raise InvalidRequest(f"{path} is not whole: the mark at the end of a bgzip file is missing")
-        yield Source(str(path), raw, path.stat().st_size or None)
+        yield _whole(str(path), raw)
+
+
+@contextlib.contextmanager
+def opened_twice(path: Path) -> Iterator[Callable[[], AbstractContextManager[Source]]]:
+    """`opened`, as often as it is asked for, each time from the beginning and one after the other.
+
+    Standard input and pipes give their content once: it is kept in a temporary file. OSError where that has no room.
+    """
+    if path.is_file():
+        yield lambda: opened(path)
+        return
+    with contextlib.ExitStack() as stack:
+        given = sys.stdin.buffer if path == STANDARD else stack.enter_context(path.open("rb"))
+        name = _STANDARD_NAME if path == STANDARD else str(path)
+        kept = stack.enter_context(tempfile.TemporaryFile(prefix="helicase-"))
+        _keep(name, given, kept)
+        yield lambda: _again(name, kept)
+
+
+@contextlib.contextmanager
+def _again(name: str, kept: BinaryIO) -> Iterator[Source]:
+    kept.seek(0)
+    yield _whole(name, kept)
+
+
+def _whole(name: str, raw: BinaryIO) -> Source:
+    """Of a file that can be read from any place and stands at its beginning."""
+    if bgzf.is_bgzf(raw) and not bgzf.is_whole(raw):
+        raise InvalidRequest(f"{name} is not whole: the mark at the end of a bgzip file is missing")
+    size = None
+    if raw.seekable():
+        size = raw.seek(0, io.SEEK_END) or None
+        raw.seek(0)
+    return Source(name, raw, size)
+
+
+def _keep(name: str, given: BinaryIO, kept: BinaryIO) -> None:
+    try:
+        shutil.copyfileobj(given, kept, _PIECE)
+        kept.flush()
+    except OSError as error:
+        said = f"{error.strerror}, where {name} is kept: it is read twice"
+        raise OSError(error.errno, said, tempfile.gettempdir()) from error

@@ -29,6 +29,7 @@ class Tally:
     missing: int = 0  # records on contigs that the reference does not hold
     missing_names: list[str] = field(default_factory=list)
     aliases: dict[str, str] = field(default_factory=dict)
+    lengths: list[tuple[str, int, int]] = field(default_factory=list)  # contig, its length in the header, in the reference
 
     def record(self, verdicts: Sequence[Verdict]) -> None:
         """Count a record by what was found for its ALTs."""
@@ -84,6 +85,13 @@ class Tally:
         said = [f"line {line.line} was left out: {line.reason}" for line in self.first_broken]
         if self.broken > len(self.first_broken):
             said.append(f"{self.broken:,} lines were left out in all")
+        if self.lengths:
+            name, given, held = self.lengths[0]
+            more = f"; {len(self.lengths):,} contigs differ" if len(self.lengths) > 1 else ""
+            said.append(
+                f"WRONG REFERENCE BUILD? Contig {name} has {given:,} bases in the header of the VCF and "
+                f"{held:,} in the reference{more}"
+            )
         if self.differing > _FOREIGN * self.compared:
             said.append(
                 f"WRONG REFERENCE BUILD? In {self.differing:,} of {self.compared:,} records "

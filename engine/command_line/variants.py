@@ -6,10 +6,11 @@ import argparse
 import contextlib
 import itertools
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
-from engine.command_line import contigs, info_fields, output, planning, reference, running, source, status, vcf
+from engine.command_line import contigs, info_fields, output, planning, reference, running, source, status, survey, undeclared, vcf
 from engine.command_line.info_fields import Verdict
 from engine.command_line.options import protocol as asked_protocol
 from engine.command_line.planning import Planned
@@ -21,6 +22,8 @@ from engine.engine import Engine
 from engine.errors import ContextTooLong, EngineError, InvalidRequest, UnknownContig
 from engine.protocols import Protocol, Variant, fitted
 from engine.request import Outcome, Request
+
+Opened = Callable[[], AbstractContextManager[source.Source]]
 
 _HEAVY = 16 << 10  # characters of a line that count as one more record
 
@@ -47,19 +50,19 @@ def run(options: argparse.Namespace) -> int:
         raise InvalidRequest("--json goes with sequences; variants are written as VCF")
     protocol, out = asked_protocol(options), options.out or source.STANDARD
     with contextlib.ExitStack() as stack:
-        calls = stack.enter_context(source.opened(options.vcf))
-        header, lines = vcf.read(calls.lines())
+        opened = stack.enter_context(source.opened_twice(options.vcf))
         bases = stack.enter_context(reference.opened(options.reference))
         if out.exists() and out.samefile(options.reference):
             raise InvalidRequest("--out would take the place of the reference")
+        tally = Tally()
+        declared = _declared(opened, bases, tally, options.progress)
+        calls = stack.enter_context(opened())
+        _, lines = vcf.read(calls.lines())
         written = stack.enter_context(output.opened(out))
         engine = running.started(options)
         refuse_long(engine, protocol)
-        first = next(lines, None)
-        declared = contigs.declared(header, first, bases)
         written.write(info_fields.header(declared, engine, protocol, bases.digest()))
-        lines = lines if first is None else itertools.chain([first], lines)
-        tally, line = Tally(), ProgressLine(options.progress)
+        line = ProgressLine(options.progress)
         stack.callback(line.close)
         asked = _asked(lines, bases, planning.by(protocol, bases, engine.tokenizer), tally)
         found = running.flow(
@@ -73,6 +76,23 @@ def run(options: argparse.Namespace) -> int:
             tally.record(verdicts)
             written.write(info_fields.annotated(record, verdicts))
     return _told(tally, line.ran, quiet=options.progress is False)
+
+
+def _declared(opened: Opened, bases: Reference, tally: Tally, progress: bool | None) -> vcf.Header:
+    """The header with everything that the records name, after a first reading of them all."""
+    with opened() as calls, contextlib.closing(ProgressLine(progress)) as line:
+        header, lines = vcf.read(calls.lines())
+
+        def looked() -> Iterator[vcf.Record | vcf.Broken]:
+            for record in lines:
+                yield record
+                line.look(lambda ran: survey.progress(ran, calls.share))
+
+        used = survey.read(header, looked())
+    for broken in header.broken:
+        tally.break_off(broken)
+    tally.lengths = contigs.of_other_lengths(header, used.contigs, bases)
+    return undeclared.declared(contigs.declared(header, used.contigs, bases), used)
 
 
 def refuse_long(engine: Engine, protocol: Protocol) -> None:

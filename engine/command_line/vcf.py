@@ -7,17 +7,21 @@ is written again as it was.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from engine.errors import InvalidRequest
 
 FORMAT = "##fileformat=VCF"
 FIXED = ("#CHROM", "POS", "ID", "REF", "ALT", "QUAL", "FILTER", "INFO")
-INFO = FIXED.index("INFO")
+FILTER, INFO = FIXED.index("FILTER"), FIXED.index("INFO")
 _MISSING = ("", ".")
 _DIGITS = re.compile(r"[0-9]{1,12}")  # longer numbers are no places on a contig
 _LAST = (1 << 31) - 1  # the largest position that VCF has a number for
+_QUALITY = re.compile(r"\.|[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?(inf|infinity|nan)", re.IGNORECASE)
+_STRUCTURED = re.compile(r"##[^=<]+=<")
+_CLOSED = re.compile(r'##[^=<]+=<(?:[^"<>]|"(?:[^"\\]|\\.)*")*>')  # outside quotes, no angle bracket within the two
+UNNAMEABLE = re.compile(r'[,<>"]')  # in a name, no header line can declare it
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +30,7 @@ class Header:
 
     meta: tuple[str, ...]  # beginning with ##
     names: str  # the line that begins with #CHROM
+    broken: tuple[Broken, ...] = ()  # lines that were left out
 
     @property
     def columns(self) -> int:
@@ -77,16 +82,43 @@ def read(lines: Iterable[str]) -> tuple[Header, Iterator[Record | Broken]]:
 def _header(lines: Iterator[tuple[int, str]]) -> Header:
     """A file that begins with the names of the columns is taken for VCF 4.2."""
     meta: list[str] = []
+    broken: list[Broken] = []
     for number, text in lines:
         if number == 1 and not text.startswith((FORMAT, FIXED[0] + "\t")):
             raise InvalidRequest(f"line 1: a VCF begins with {FORMAT}")
         if text.startswith("##"):
-            meta.append(text)
+            wrong = _wrong_with(text)
+            meta += [text] if wrong is None else []
+            broken += [] if wrong is None else [Broken(number, wrong)]
         elif text.split("\t")[: len(FIXED)] == list(FIXED):
-            return Header(tuple(meta or [f"{FORMAT}v4.2"]), text)
+            _refuse_samples(number, text.split("\t")[len(FIXED) :])
+            return Header(tuple(meta or [f"{FORMAT}v4.2"]), text, tuple(broken))
         elif text:
             raise InvalidRequest(f"line {number}: before the first record stands the line {' '.join(FIXED)}, with tabs")
     raise InvalidRequest("the VCF has no line with the names of its columns" if meta else "the VCF is empty")
+
+
+def _wrong_with(meta: str) -> str | None:
+    """Why other programs would not read this line of a header, or would read the lines behind it as a part of it."""
+    if "=" not in meta:
+        return "it is no line of a header, which has a name, = and a value behind ##"
+    if _STRUCTURED.match(meta) and not _CLOSED.match(meta):
+        return "its quotes or angle brackets do not close"
+    return None
+
+
+def _refuse_samples(number: int, columns: list[str]) -> None:
+    """InvalidRequest where what stands behind the eight names is not FORMAT and samples, which other programs refuse."""
+    if not columns:
+        return
+    samples = columns[1:]
+    if columns[0] != "FORMAT" or not samples:
+        raise InvalidRequest(f"line {number}: behind INFO stands nothing, or FORMAT and at least one sample")
+    if "" in samples:
+        raise InvalidRequest(f"line {number}: a sample has no name")
+    if len(set(samples)) < len(samples):
+        twice = next(name for name in samples if samples.count(name) > 1)
+        raise InvalidRequest(f"line {number}: two samples are called {twice[:80]}")
 
 
 def _record(line: int, text: str, columns: int) -> Record | Broken:
@@ -104,9 +136,33 @@ def _record(line: int, text: str, columns: int) -> Record | Broken:
     empty = [name.removeprefix("#") for name, value in zip(FIXED, found, strict=False) if not value]
     if empty or "" in alts.split(","):
         return Broken(line, f"{', '.join(empty) or 'an ALT'} is empty")
+    if not _QUALITY.fullmatch(found[5]):
+        return Broken(line, f"QUAL {found[5][:20]} is no number")
+    unnameable = _unnameable({"CHROM": [contig], "FILTER": found[FILTER].split(";"), "INFO": keys(info), "FORMAT": formats(text)})
+    if unnameable is not None:
+        return Broken(line, unnameable)
     return Record(
         line, text, contig, position, ref, () if alts in _MISSING else tuple(alts.split(",")), "" if info in _MISSING else info
     )
+
+
+def keys(info: str) -> list[str]:
+    """The keys of an INFO column, in order."""
+    return [] if info in _MISSING else [item.partition("=")[0] for item in info.split(";") if item]
+
+
+def formats(text: str) -> list[str]:
+    """The keys of the FORMAT column of a line, none where it has no such column."""
+    columns = text.split("\t", INFO + 2)
+    return columns[INFO + 1].split(":") if len(columns) > INFO + 1 else []
+
+
+def _unnameable(names: Mapping[str, Iterable[str]]) -> str | None:
+    for column, found in names.items():
+        for name in found:
+            if UNNAMEABLE.search(name):
+                return f"{column} {name[:40]} is no name: it holds a comma, a quote or an angle bracket"
+    return None
 
 
 def _number(digits: str) -> int | None:
