@@ -22,7 +22,7 @@ class Admission(Observed):
         free = self.places - running
         ledger.busy = running > 0
         ledger.gathers, ledger.gathers_as = self._waiting.gathering(now)
-        if free <= 0:
+        if free <= 0 or not self._waiting:
             return None
         lowest = self.lowest if free > self._kept_slots else Priority.STAT
         return self._waiting.choose(self._fits, lowest, now)

@@ -18,6 +18,8 @@ class BlockState(enum.Enum):
     DRAINING = "draining"  # being copied out: neither reusable nor findable
     SWAPPED = "swapped"  # a slot of the arena: holds what one sequence left
 
+    __hash__ = object.__hash__  # an enum hashes its name, in Python, and every move is looked up
+
 
 _ALLOWED = {
     (BlockState.FREE, BlockState.USED),
@@ -61,10 +63,15 @@ class _Line:
         self._after[before], self._before[after] = after, before
         self.length -= 1
 
-    def pop_first(self) -> int:
-        block = self._after[self._anchor]
-        self.remove(block)
-        return block
+    def pop(self, count: int) -> list[int]:
+        """Take out the first `count` blocks; there are as many."""
+        after, block, taken = self._after, self._after[self._anchor], []
+        for _ in range(count):
+            taken.append(block)
+            block = after[block]
+        after[self._anchor], self._before[block] = block, self._anchor
+        self.length -= count
+        return taken
 
     def __iter__(self) -> Iterator[int]:
         block = self._after[self._anchor]
@@ -131,8 +138,8 @@ class BlockPool:
         if count > self.available:
             raise BlockAccounting(f"{count} blocks wanted, {self.available} available")
         while self._free.length < count:
-            self._forsake(self._cached.pop_first())
-        taken = [self._free.pop_first() for _ in range(count)]
+            self._forsake(*self._cached.pop(1))
+        taken = self._free.pop(count)
         for block in taken:
             self._move(block, BlockState.USED)
             self._references[block] = 1

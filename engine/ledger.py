@@ -156,9 +156,10 @@ class Ledger:
 
     def serve_short(self) -> None:
         """What has come free goes first to those who stand aside and were promised it once, so that all of them can go on."""
-        self._short = [one for one in self._short if one.blocks and not one.running]
-        for sequence in self._short:
-            self.refill(sequence)
+        if self._short:
+            self._short = [one for one in self._short if one.blocks and not one.running]
+            for sequence in self._short:
+                self.refill(sequence)
 
     def refill(self, sequence: Sequence) -> bool:
         """Promise again what it needs to go on, as far as there is any; others may still hold what it has left behind."""

@@ -123,6 +123,8 @@ class Scheduler(Steering):
                     self._follow(sequence, row)
                 if done:
                     self._finish(sequence)
+                elif sequence.computed == sequence.room:
+                    self._slots.note_short(sequence)
         if batch.rows:
             self.steps, self.tokens = self.steps + 1, self.tokens + tokens
             self.budget.note(short=short)

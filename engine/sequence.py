@@ -126,6 +126,11 @@ class Sequence:
         return self.computed >= self.target
 
     @property
+    def draws(self) -> bool:
+        """Whether its row draws, and `take` makes ready the one after it, until nothing is left to draw."""
+        return False
+
+    @property
     def resumable(self) -> bool:
         """Whether it can go on from any block it had computed, and need not begin anew."""
         return True
@@ -260,19 +265,27 @@ class Scoring(Sequence):
 class Generating(Sequence):
     """Draws a token whenever all are computed. What is looked at for every token lies here, and not in the request."""
 
-    limit: int = field(init=False)
+    limit: int = field(init=False)  # tokens that it has when it has drawn all it may
     end: int | None = field(init=False)
     sampling: Sampling = field(init=False)
-    drawn: int = 0
 
     def __post_init__(self) -> None:
         Sequence.__post_init__(self)
         request = cast(Generate, self.request)
-        self.limit, self.end, self.sampling = request.limit, request.end, request.sampling
+        self.limit, self.end, self.sampling = self.target + request.limit, request.end, request.sampling
+
+    @property
+    def draws(self) -> bool:
+        return self._row.draw is not None and not self.slides
+
+    @property
+    def drawn(self) -> int:
+        """Tokens that have been drawn."""
+        return self.target - len(cast(Generate, self.request).prompt)
 
     @property
     def done(self) -> bool:
-        return self.drawn == self.limit or (self.drawn > 0 and self.tokens[-1] == self.end)
+        return self.target == self.limit or (self.drawn > 0 and self.tokens[-1] == self.end)
 
     def row(self, end: int) -> Row:
         """As any, in one call: thousands of these are made in a step."""
@@ -284,16 +297,18 @@ class Generating(Sequence):
         return row
 
     def take(self, row: Row, output: RowOutput) -> bool:
-        if row.commit > self.computed:
-            self.computed = row.commit
+        """As any; the row after one of a single token, which computes what it drew, is made ready here."""
         token = output.token
         if token is None:
+            self.computed = max(self.computed, row.commit)
             return self.done
         self.tokens.append(token)
-        self.logprobs.extend(output.logprobs)
-        self.drawn += 1
-        self.target += 1
-        return self.drawn == self.limit or token == self.end
+        self.logprobs.append(output.logprobs[0])
+        computed = self.computed = self.target
+        target = self.target = computed + 1
+        if len(row.tokens) == 1:
+            row.start, row.tokens, row.commit = computed, (token,), target
+        return target == self.limit or token == self.end
 
     def result(self) -> GenerateResult:
         reason: Literal["length", "end"] = "end" if self.tokens[-1] == self.end else "length"

@@ -26,8 +26,35 @@ def pace(config: EngineConfig, to_go: int) -> int:
     )
 
 
-def _without(group: dict[int, Sequence], held: Set[int]) -> dict[int, Sequence]:
-    return {handle: sequence for handle, sequence in group.items() if handle not in held}
+class Group(dict[int, Sequence]):
+    """Running sequences by handle, in the order of their turns. As long as nobody comes or goes and each draws in every step,
+    `drawing` are their rows, which `take` makes ready, and only who is `short` needs a block for the next.
+    """
+
+    __slots__ = ("drawing", "short")
+
+    def __init__(self) -> None:
+        self.drawing: list[Row] | None = None
+        self.short: list[Sequence] = []
+
+    def __setitem__(self, handle: int, sequence: Sequence) -> None:
+        self.disturb()
+        super().__setitem__(handle, sequence)
+
+    def __delitem__(self, handle: int) -> None:
+        self.disturb()
+        super().__delitem__(handle)
+
+    def disturb(self) -> None:
+        """Look at each of them again."""
+        self.drawing = None
+        self.short.clear()
+
+    def without(self, held: Set[int]) -> Group:
+        """Those that are not held."""
+        found = Group()
+        found.update((handle, sequence) for handle, sequence in self.items() if handle not in held)
+        return found
 
 
 class Slots:
@@ -35,7 +62,7 @@ class Slots:
 
     def __init__(self, config: EngineConfig, ledger: Ledger, window: int | None) -> None:
         self._config, self._ledger, self._window = config, ledger, window
-        self._groups: list[dict[int, Sequence]] = [{} for _ in range(2 * len(Priority))]
+        self._groups = [Group() for _ in range(2 * len(Priority))]
         self._paces = config.chunk, pace(config, config.long + 1)  # of short ones, of long ones
         self.used = 0
         self.pressed = False  # STAT would end too late at the present pace
@@ -65,6 +92,11 @@ class Slots:
             del sequence.place[sequence.handle]
             sequence.place, sequence.running = None, False
             self.used -= 1
+
+    def note_short(self, sequence: Sequence) -> None:
+        """A running sequence has computed all positions of its blocks."""
+        if isinstance(sequence.place, Group):
+            sequence.place.short.append(sequence)
 
     @property
     def has_stat(self) -> bool:
@@ -96,7 +128,7 @@ class Slots:
         """
         rows: list[Row] = []
         left, dealt = budget, 0
-        groups = [_without(group, held) for group in self._groups[:_BELOW_STAT]] if held else self._groups
+        groups = [group.without(held) for group in self._groups[:_BELOW_STAT]] if held else self._groups
         for index, group in enumerate(groups):
             if index == _BELOW_STAT and dealt:
                 return self._deal_beside(rows, dealt, left)
@@ -132,9 +164,10 @@ class Slots:
         self._owed = max(0.0, self._owed - given) if asked else 0.0
         return rows
 
-    def _deal_weighed(self, group: dict[int, Sequence], room: int, largest: int, rows: list[Row]) -> int:
+    def _deal_weighed(self, group: Group, room: int, largest: int, rows: list[Row]) -> int:
         """As `_deal_group`, where tokens are weighed by their depth; one too deep for what is left lets others go before."""
         left = room
+        group.disturb()
         for sequence in group.values():
             if left <= 0:
                 break
@@ -149,9 +182,21 @@ class Slots:
             rows.append(sequence.row(end))
         return room - left
 
-    def _deal_group(self, group: dict[int, Sequence], room: int, largest: int, rows: list[Row]) -> int:
+    def _deal_group(self, group: Group, room: int, largest: int, rows: list[Row]) -> int:
         """Append the rows of a group, `room` tokens at most; the tokens given."""
-        left = room
+        if group.drawing is None or len(group.drawing) > room:
+            return self._deal_each(group, room, largest, rows)
+        for sequence in group.short:
+            if sequence.target > sequence.room:
+                self._ledger.grow(sequence, sequence.target)
+        group.short.clear()
+        rows += group.drawing
+        return len(group.drawing)
+
+    def _deal_each(self, group: Group, room: int, largest: int, rows: list[Row]) -> int:
+        """As `_deal_group`, where they are looked at one by one."""
+        left, first = room, len(rows)
+        group.disturb()
         for sequence in group.values():
             computed, end = sequence.computed, sequence.target
             if end - computed != 1:
@@ -164,6 +209,8 @@ class Slots:
                     self._ledger.grow(sequence, end)
                 left -= count
                 rows.append(sequence.row(end))
+        if len(rows) - first == room - left == len(group) and all(sequence.draws for sequence in group.values()):
+            group.drawing = rows[first:]
         return room - left
 
     def _beside(self, dealt: int, share: float, left: int) -> int:

@@ -11,6 +11,7 @@ import itertools
 import logging
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
+from collections.abc import Sequence as SequenceOf
 from dataclasses import dataclass
 
 from engine.batch import Batch, Row, Signal
@@ -28,6 +29,7 @@ from engine.waiting import Waiting
 log = logging.getLogger(__name__)
 
 _EVENTS = 1024  # told at most, to whoever draws them
+_NOTHING = 0, 0
 Pairs = list[tuple[int, int]]
 
 
@@ -49,6 +51,10 @@ class _Arriving:
     pairs: Pairs  # (slot, block)
 
 
+def _pairs(moves: SequenceOf[_Leaving | _Arriving]) -> tuple[tuple[int, int], ...]:
+    return tuple(pair for one in moves for pair in one.pairs) if moves else ()
+
+
 class Swapping:
     """Of one scheduler. `keep` is how many slots of the arena may hold what is in no file."""
 
@@ -63,7 +69,7 @@ class Swapping:
         self._owners: dict[int, Sequence] = {}  # of those that somebody wants, by number
         self._leaving: list[_Leaving] = []
         self._arriving: list[_Arriving] = []
-        self._told = 0, 0  # how many of both go with the batch that is on its way
+        self._told = _NOTHING  # how many of both go with the batch that is on its way
         self._loading: dict[int, float] = {}  # by number: since when somebody who could start has waited for a file
         self.events: deque[tuple[int, str]] = deque(maxlen=_EVENTS)  # handle, and what happened
         self.blocks_out = self.blocks_in = self.recomputed = self.files_read = 0
@@ -201,15 +207,16 @@ class Swapping:
 
     def batch(self, rows: list[Row], signal: Signal, *, stoppable: bool) -> Batch:
         """The rows of a step with all that comes before them."""
-        outs = tuple(pair for one in self._leaving for pair in one.pairs)
-        ins = tuple(pair for one in self._arriving for pair in one.pairs)
+        outs, ins = _pairs(self._leaving), _pairs(self._arriving)
         self._told = len(self._leaving), len(self._arriving)
         released, copies, dropped = self._pool.drain_released(), self._ledger.drain_copies(), self.slots.drain_dropped()
         return Batch(rows, released, copies, dropped, outs, ins, signal, stoppable)
 
     def moved(self) -> None:
         """The moves of the last batch have been made. What has been ordered since goes with the next."""
-        (out, come), self._told = self._told, (0, 0)
+        if self._told == _NOTHING:
+            return
+        (out, come), self._told = self._told, _NOTHING
         leaving, self._leaving = self._leaving[:out], self._leaving[out:]
         for one in leaving:
             self._pool.drained(one.draining)

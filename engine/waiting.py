@@ -28,18 +28,21 @@ class Waiting:
         self._impatient: dict[int, Sequence] = {}  # have been passed over as often as they may
         self._since_aged = [0] * len(Priority)  # starts of a class since one that aged had its turn in it
         self._queues: list[tuple[Queue, Queue, Queue]] = [(OrderedDict(), OrderedDict(), OrderedDict()) for _ in Priority]
+        self._all = tuple(chain.from_iterable(self._queues))  # in order
 
     def __len__(self) -> int:
-        return sum(map(self.count, Priority))
+        return sum(map(len, self._all))
+
+    def __bool__(self) -> bool:
+        return any(self._all)
 
     def __iter__(self) -> Iterator[Sequence]:
-        for queues in self._queues:
-            for queue in queues:
-                yield from queue.values()
+        for queue in self._all:
+            yield from queue.values()
 
     def everybody(self) -> list[Sequence]:
         """All in order; any thread may ask."""
-        return [sequence for queues in self._queues for queue in queues for sequence in tuple(queue.values())]
+        return [sequence for queue in self._all for sequence in tuple(queue.values())]
 
     def append(self, sequence: Sequence, *, first: bool = False) -> None:
         """Wait at the end of the class, or at its head for one that had run already."""
@@ -58,7 +61,7 @@ class Waiting:
 
     def first(self) -> Sequence | None:
         """The first of the most urgent class."""
-        return next(iter(self), None)
+        return next(iter(self)) if self else None
 
     def holding(self, above: Priority) -> list[Sequence]:
         """Of the classes below one, who stands aside and branches, in order."""

@@ -132,6 +132,14 @@ class Life(RuleBasedStateMachine):
         trunks = [one for one in self.policy._by_handle.values() if isinstance(one, Trunk) and one.waiters]
         assert [one.priority for one in trunks] == [min(waiter.priority for waiter in one.waiters.values()) for one in trunks]
 
+    @invariant()
+    def rows_that_stand_ready_are_those_that_would_be_cut(self) -> None:
+        for group in self.policy._slots._groups:
+            if group.drawing is not None:
+                ready = [dataclasses.replace(row, tokens=list(row.tokens)) for row in group.drawing]
+                assert ready == [dataclasses.replace(one.row(one.target)) for one in group.values()]
+                assert {one.handle for one in group.short} >= {one.handle for one in group.values() if one.target > one.room}
+
     def teardown(self) -> None:
         for handle in self.open:
             self.policy.release(handle)
