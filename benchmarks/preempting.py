@@ -100,6 +100,8 @@ def bits(outcome: Outcome) -> str:
 class _At:
     """A signal that is raised once, after so many layers of one pass."""
 
+    steered = False
+
     def __init__(self, point: Point) -> None:
         self._point, self._pass, self._begun, self.layers = point, 0, 0, 0
 

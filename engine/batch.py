@@ -48,6 +48,7 @@ class Signal:
     """What is said while a pass runs: any thread raises it, and the runner counts layers."""
 
     raised: bool = False  # somebody wants to be heard: a pass that may be stopped stops after its layer
+    steered: bool = False  # what somebody changes about requests on their way: so does any other
     layers: int = 0  # computed so far, of all passes
 
 
@@ -64,9 +65,9 @@ class Batch:
     swap_outs: tuple[tuple[int, int], ...] = ()  # block to arena slot
     swap_ins: tuple[tuple[int, int], ...] = ()  # arena slot to block
     signal: Signal | None = None
-    stoppable: bool = False  # may be stopped between two layers when the signal is raised
+    stoppable: bool = False  # may be stopped between two layers when the signal is raised, and not only when it is steered
     beside: bool = False  # a stopped pass is kept meanwhile; any other batch ends it
-    resumes: bool = False  # the rows of the stopped pass, which goes on from its layer
+    resumes: bool = False  # the rows of the stopped pass, which goes on from its layer; `beside`: of the one beside that
 
     @property
     def tokens(self) -> int:

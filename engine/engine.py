@@ -121,15 +121,19 @@ class Engine:
         """Layers computed so far; any thread may ask."""
         return self.scheduler.signal.layers
 
-    def interrupt(self) -> None:
-        """Let a pass that may stand still stop after its layer, so that what waits outside can be taken in; any thread."""
+    def interrupt(self, *, steers: bool = False) -> None:
+        """Let a pass that may stand still stop after its layer, so that what waits outside can be taken in; any thread. `steers`: it
+        changes requests on their way, which any pass stops for.
+        """
         self.scheduler.signal.raised = True
+        if steers and self.scheduler.steerable:
+            self.scheduler.signal.steered = True
         if self._files is not None:
             self._files.wake()
 
     def heard(self) -> None:
         """What waited outside is about to be taken in: no pass need stop for it."""
-        self.scheduler.signal.raised = False
+        self.scheduler.signal.raised = self.scheduler.signal.steered = False
 
     def step(self) -> list[Outcome]:
         """Schedule, run, postprocess; the outcomes that this step settled. It may end between two layers: the next goes on."""
@@ -227,7 +231,7 @@ class Engine:
         if outputs is None:
             self._ended = times.ended
             self._meter.stopped(times.ended - times.began)
-            self._rates.stopped(times.ended - times.began)
+            self._rates.stopped(times.ended - times.began, beside=batch.beside)
         elif numbers:
             failed = sum(output.error is not None for output in outputs)
             self._meter.step(times.ended - times.began, numbers, failed)
@@ -235,7 +239,8 @@ class Engine:
                 self.scheduler.swapping.costs.computed(batch.tokens, times.ran - times.scheduled)
             idle, self._ended, tokens = max(0.0, times.began - self._ended), times.ended, tokens_by_class(numbers)
             below = self.scheduler.has_below or any(tokens[Priority.ASAP :])
-            self._rates.step(times.ended - times.began, tokens, resumed=batch.resumes, idle=idle, below=below)
+            how = {"resumed": batch.resumes, "beside": batch.beside, "below": below}
+            self._rates.step(times.ended - times.began, tokens, idle=idle, **how)
         if self.trace is not None:
             for handle, what in self.scheduler.swapping.events:
                 self.trace.moved(times.scheduled, handle, what)

@@ -135,18 +135,28 @@ class Rates:
     def __init__(self) -> None:
         self._tokens, self._seconds, self._squares, self._products, self._spread = (Moving(_MEMORY) for _ in range(5))
         self.stat = Stat()
-        self._stopped = 0.0
+        self._stopped = [0.0, 0.0]  # seconds of the pass that stands still, and of one that does so beside it
 
-    def stopped(self, seconds: float) -> None:
+    def stopped(self, seconds: float, *, beside: bool = False) -> None:
         """A part of a pass took so long; the pass goes on later."""
-        self._stopped += seconds
+        self._stopped[beside] += seconds
 
-    def step(self, seconds: float, tokens: Sequence[int], *, resumed: bool = False, idle: float = 0.0, below: bool = True) -> None:
-        """A step took so long and computed so many tokens of each class, after so many idle seconds; `below`: while somebody below
-        STAT held a slot.
+    def step(
+        self,
+        seconds: float,
+        tokens: Sequence[int],
+        *,
+        resumed: bool = False,
+        beside: bool = False,
+        idle: float = 0.0,
+        below: bool = True,
+    ) -> None:
+        """A step took so long and computed so many tokens of each class, after so many idle seconds; `beside` a pass that stands
+        still; `below`: while somebody below STAT held a slot.
         """
         if resumed:
-            seconds, self._stopped = seconds + self._stopped, 0.0
+            seconds += self._stopped[beside]
+        self._stopped[beside:] = [0.0] * (2 - beside)  # of others nothing will go on
         count = sum(tokens)
         expected = self.seconds(count)
         if expected > 0:

@@ -4,6 +4,9 @@ A pass that was stopped (`Batch.stoppable`, `Signal.raised`) comes back without 
 blocks, nobody sends them away, and one that is cancelled goes when the pass has ended. Their slots are lent to STAT meanwhile.
 Where STAT can fit only without their blocks the pass is *abandoned*: nothing of it counts, its sequences are as they were before.
 That happens to so many passes in succession as one may stand still; STAT then waits for the end of the next.
+
+A pass with short STAT in it stops only for what somebody changes about requests on their way (`Signal.steered`). Unless nobody of
+STAT is left in it, it goes on with the next step.
 """
 
 from __future__ import annotations
@@ -38,10 +41,15 @@ def _came(sequence: Sequence) -> float:
     return min((one.queued_at for one in waiters if one.priority is Priority.STAT), default=math.inf)
 
 
+def _handles(batch: Batch) -> frozenset[int]:
+    return frozenset(row.handle for row in batch.rows)
+
+
 class FreezingScheduler(Scheduler):
     """Continuous batching whose passes may stand still."""
 
     _standing: Standing | None = None
+    _halted: Batch | None = None  # with STAT in it: it was stopped so that somebody can be heard
     _in_vain = 0  # passes of lower work that were abandoned for STAT since one of them has ended
 
     @property
@@ -50,20 +58,27 @@ class FreezingScheduler(Scheduler):
         return self.config.slots + (self._standing.lent if self._standing else 0)
 
     @property
+    def steerable(self) -> bool:
+        """Every pass, unless none may stand still at all."""
+        return self.config.freezes > 0
+
+    @property
     def stoppable(self) -> bool:
         """A pass of lower classes, or of long chunks of STAT."""
         return self._standing is None and not self._slots.urgent and self.config.freezes > 0
 
     def schedule(self, now: float) -> Batch:
         """The next step of STAT while a pass stands still; the pass itself when there is none or it has stood long enough."""
+        if (halted := self._heard()) is not None:
+            return halted
         one = self._standing
         if one is None:
             return super().schedule(now)
         begun = self._stood(one, now)
-        if self.held <= self._doomed:  # nobody is left who wants it
+        if self.held <= self._doomed | self._pausing:  # nobody is left who wants it
             self._go_on(one, now)
             self._abandon(one)
-            return super().schedule(now)
+            return self._nothing(beside=False)
         batch = super().schedule(now) if self._may_stand(one, begun=begun) else Batch(())
         if self._standing is None:  # abandoned
             self._go_on(one, now)
@@ -81,12 +96,12 @@ class FreezingScheduler(Scheduler):
     def postprocess(self, batch: Batch, outputs: list[RowOutput] | None) -> list[Outcome]:
         """As any; no outputs: the pass was stopped between two layers."""
         if outputs is None:
-            self._stand(batch)
+            self._stop(batch)
             batch = dataclasses.replace(batch, rows=(), resumes=False)  # what came before the rows has been done
         return super().postprocess(batch, outputs)
 
     def _count(self, batch: Batch, outputs: list[RowOutput]) -> None:
-        one = self._standing if batch.resumes else None
+        one = self._standing if batch.resumes and not batch.beside else None
         if one is not None:
             self.capped_starts += self._waiting.count(Priority.STAT) if one.capped else 0
             self._let_loose()
@@ -96,11 +111,38 @@ class FreezingScheduler(Scheduler):
         if one is not None:
             self._take_back()
 
+    def _stop(self, batch: Batch) -> None:
+        if batch.beside or (self._standing is None and not batch.stoppable):
+            self._halted, self.held = batch, self.held | _handles(batch)
+        elif self._standing is None:
+            self._stand(batch)
+
     def _stand(self, batch: Batch) -> None:
-        if self._standing is None:
-            lent = sum(self._by_handle[row.handle].priority is not Priority.STAT for row in batch.rows)
-            self._standing = Standing(batch, lent)
-            self.held, self.admits = frozenset(row.handle for row in batch.rows), Priority.STAT
+        lent = sum(self._by_handle[row.handle].priority is not Priority.STAT for row in batch.rows)
+        self._standing = Standing(batch, lent)
+        self.held, self.admits = _handles(batch), Priority.STAT
+
+    def _heard(self) -> Batch | None:
+        """What was halted goes on, or is given up, and that is the next step; None: it may stand still as one of lower classes."""
+        batch, self._halted = self._halted, None
+        if batch is None:
+            return None
+        self.held = _handles(self._standing.batch) if self._standing else frozenset()
+        wanted = _handles(batch) - self._doomed - self._pausing
+        if self._standing is None and not wanted & self._slots.urgent.keys():
+            self._stand(batch)
+            return None
+        if not wanted:
+            self._drop(batch)
+            return self._nothing(beside=True)
+        self._in_flight = True
+        between = self.swapping.batch(list(batch.rows), self.signal, stoppable=False)
+        return dataclasses.replace(between, beside=batch.beside, resumes=True)
+
+    def _nothing(self, *, beside: bool) -> Batch:
+        """A step that computes nothing: whoever was cancelled is told before the next pass begins."""
+        self._in_flight = True
+        return dataclasses.replace(self.swapping.batch([], self.signal, stoppable=False), beside=beside)
 
     def _let_loose(self) -> None:
         self._standing, self.held, self.admits = None, frozenset(), Priority.ROUTINE
@@ -113,8 +155,9 @@ class FreezingScheduler(Scheduler):
         return True
 
     def _of_stat(self) -> list[Sequence]:
-        """Short STAT in what stands still: trunks there that have found an urgent waiter."""
-        return [self._by_handle[handle] for handle in self.held & self._slots.urgent.keys()]
+        """Short STAT in what stands still: trunks there that have found an urgent waiter, and who was promoted in it."""
+        wanted = self.held - self._doomed - self._pausing
+        return [self._by_handle[handle] for handle in wanted & self._slots.urgent.keys()]
 
     def _behind(self, sequence: Sequence) -> bool:
         """Whether one came after somebody of STAT who waits for what stands still."""
@@ -174,11 +217,14 @@ class FreezingScheduler(Scheduler):
 
     def _abandon(self, one: Standing) -> None:
         """The pass does not go on: its tokens do not count, and who was cancelled or put on hold in it goes now."""
-        self.abandoned_passes += 1
-        self.abandoned_tokens += one.batch.tokens
         self._let_loose()
-        self._part_marked()
+        self._drop(one.batch)
         self._take_back()
+
+    def _drop(self, batch: Batch) -> None:
+        self.abandoned_passes += 1
+        self.abandoned_tokens += batch.tokens
+        self._part_marked()
 
     def _take_back(self) -> None:
         """The slots that were lent: as many of the lower classes give way as are too many."""

@@ -133,11 +133,9 @@ class EngineLoop:
             error = self._failure or (EngineStopped() if self._ending else None)
             if error is None:
                 self._open[handle] = _Open(on_outcome, queued_at, priority)
-                self._order(
-                    functools.partial(self._place, handle, request, priority, queued_at, layers, due, watched),
-                    urgent=priority == Priority.STAT,
-                )
+                self._order(functools.partial(self._place, handle, request, priority, queued_at, layers, due, watched))
                 if priority == Priority.STAT:
+                    self.engine.interrupt()
                     self._seat.urge()
         if error is not None:
             self._call(on_outcome, self._ended(handle, queued_at, error))
@@ -157,7 +155,7 @@ class EngineLoop:
             if one is None:
                 return False
             one.priority = Priority(priority)
-            self._order(functools.partial(self.engine.reclass, handle, one.priority, layers, due), urgent=True)
+            self._order(functools.partial(self.engine.reclass, handle, one.priority, layers, due), steers=True)
             if one.priority is Priority.STAT:
                 self._seat.urge()
             return True
@@ -174,14 +172,14 @@ class EngineLoop:
         with self._wake:
             if handle not in self._open:
                 return False
-            self._order(functools.partial(command, handle), urgent=True)
+            self._order(functools.partial(command, handle), steers=True)
             return True
 
-    def _order(self, command: Callable[[], object], *, urgent: bool) -> None:
-        """Let the engine's thread run a command after the step, or when `urgent` between two of its layers; `_wake` is held."""
+    def _order(self, command: Callable[[], object], *, steers: bool = False) -> None:
+        """Let the engine's thread run a command after the step, or when it `steers` between two of its layers; `_wake` is held."""
         self._commands.append(command)
-        if urgent:
-            self.engine.interrupt()
+        if steers:
+            self.engine.interrupt(steers=True)
         self._wake.notify()
 
     def progress(self, handle: int) -> tuple[int, int] | None:
@@ -199,7 +197,7 @@ class EngineLoop:
     def forget_cached(self, since: float = -math.inf, until: float = math.inf) -> None:
         """As `Engine.forget_cached`, before the next step; from any thread. Times are those of outcomes."""
         with self._wake:
-            self._order(functools.partial(self.engine.forget_cached, since, until), urgent=False)
+            self._order(functools.partial(self.engine.forget_cached, since, until))
 
     def stop(self, *, drain: bool, timeout: float) -> bool:
         """End the loop; with `drain` after all its work, else at once with everything unfinished cancelled, as what is on hold is.
@@ -213,7 +211,7 @@ class EngineLoop:
             if not drain:
                 self._hurries = True
                 for handle in self._open:
-                    self._order(functools.partial(self.engine.cancel, handle), urgent=True)
+                    self._order(functools.partial(self.engine.cancel, handle), steers=True)
                 self._seat.urge()
             self._wake.notify()
         if self._thread.ident is None:  # nobody started the loop, or it could not be started

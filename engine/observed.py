@@ -72,6 +72,11 @@ class Observed:
         return False
 
     @property
+    def steerable(self) -> bool:
+        """Whether a pass may be stopped for what somebody changes about requests on their way."""
+        return False
+
+    @property
     def making_way(self) -> bool:
         """Whether blocks drain for a STAT request: nothing else is done before it has them."""
         return self.pool.draining > 0 and self._waiting.count(Priority.STAT) > 0

@@ -29,7 +29,8 @@ class Forcing(Signal):
     __slots__ = ("_asked", "at")
 
     def __init__(self) -> None:
-        self.layers, self.at, self._asked = 0, -1, False
+        super().__init__()
+        self.at, self._asked = -1, False
 
     @property
     def raised(self) -> bool:  # type: ignore[override]

@@ -146,8 +146,18 @@ def test_ten_thousand_that_wait_are_foretold_without_playing_all_of_them_through
 def test_a_pass_that_was_stopped_is_one_step_that_took_all_of_its_parts() -> None:
     parts, whole = Rates(), Rates()
     parts.stopped(0.25)
-    parts.step(0.125, [4, 0, 0, 0])
+    parts.stopped(0.0625, beside=True)
+    parts.step(0.0625, [4, 0, 0, 0], resumed=True, beside=True)
     parts.step(0.5, [0, 0, 0, 64], resumed=True)
     whole.step(0.125, [4, 0, 0, 0])
     whole.step(0.75, [0, 0, 0, 64])
     assert parts.seconds(64) == whole.seconds(64) == pytest.approx(0.75, rel=0.02)
+
+
+def test_a_pass_that_was_given_up_lengthens_no_other() -> None:
+    parts, whole = Rates(), Rates()
+    parts.stopped(0.25)
+    for rates in (parts, whole):
+        rates.step(0.125, [0, 0, 0, 4])
+        rates.step(0.5, [0, 0, 0, 64], resumed=True)
+    assert parts.seconds(64) == whole.seconds(64)

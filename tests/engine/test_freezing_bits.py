@@ -40,6 +40,8 @@ Run = Callable[[Batch], list[RowOutput] | None]
 class After:
     """A signal that is raised after so many layers of one step."""
 
+    steered = False
+
     def __init__(self, step: int, layer: int) -> None:
         self.step, self.layer, self.layers, self.begun, self.stops = step, layer, 0, 0, 0
         self.now = 0

@@ -49,6 +49,12 @@ class FrozenLife(Life):
         batch = self._scheduled(request, cancelled, late=late)
         self.end(self.policy.postprocess(batch, None if batch.stoppable and batch.rows else echo(batch)))
 
+    @rule(request=requests(), cancelled=st.integers(0, 60), late=st.booleans())
+    def stop_whatever_it_is(self, request: Request, cancelled: int, late: bool) -> None:
+        """As where somebody changes a request on its way: a pass with STAT in it too."""
+        batch = self._scheduled(request, cancelled, late=late)
+        self.end(self.policy.postprocess(batch, None if batch.rows else echo(batch)))
+
     def _scheduled(self, request: Request, cancelled: int, *, late: bool) -> Batch:
         """A step that computes; meanwhile requests come, are cancelled, held, promoted and demoted."""
         batch = self.policy.schedule(self.now)
@@ -75,14 +81,14 @@ class FrozenLife(Life):
         assert before[1] <= self.seen[1]
         assert one is None or one.freezes <= LIMITED.freezes
         assert self.policy._in_vain <= LIMITED.freezes
-        assert bool(self.policy.held) is (one is not None)
+        assert bool(self.policy.held) is (one is not None or self.policy._halted is not None)
         assert self.policy._doomed <= self.policy.held | self.policy._by_handle.keys()
 
     @invariant()
     def what_stands_still_is_pinned(self) -> None:
-        one = self.policy._standing
+        one, halted = self.policy._standing, self.policy._halted
         self.policy.cache.strike_out()  # as whoever looks for blocks does first
-        for row in one.batch.rows if one else ():
+        for row in (*(one.batch.rows if one else ()), *(halted.rows if halted else ())):
             sequence = self.policy._by_handle[row.handle]
             assert sequence.running
             assert sequence.computed == row.start or sequence.computed < row.commit

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from array import array
 from collections.abc import Iterator
 
 import pytest
@@ -22,13 +23,13 @@ class Layers:
 
     def __init__(self) -> None:
         self.entered, self.open = threading.Semaphore(0), threading.Semaphore(0)
-        self._next = 0
+        self._next = [0, 0]  # layer of a pass that was stopped, and of one beside it
 
     def run(self, batch: Batch) -> list[RowOutput] | None:
-        first = self._next if batch.resumes else 0
+        first = self._next[batch.beside] if batch.resumes else 0
         for layer in range(first, LAYERS if batch.rows else 0):
-            if batch.stoppable and batch.signal.raised and layer > first:
-                self._next = layer
+            if (batch.signal.steered or (batch.stoppable and batch.signal.raised)) and layer > first:
+                self._next[batch.beside] = layer
                 return None
             self.entered.release()
             assert self.open.acquire(timeout=WAIT)
@@ -114,6 +115,53 @@ def test_what_rests_when_the_loop_ends_is_cancelled_and_told(layers: tuple[Layer
     model.open.release(2 * LAYERS)
     assert loop.stop(drain=True, timeout=WAIT)
     assert {outcome.handle: outcome.state for outcome in ended.outcomes} == {1: "finished", rests: "cancelled"}
+
+
+def test_a_stat_that_computes_beside_a_pass_is_cancelled_after_the_layer_that_runs(
+    layers: tuple[Layers, EngineLoop, Waiting],
+) -> None:
+    model, loop, ended = layers
+    stat = loop.submit(Score((1, 2)), priority=Priority.STAT, on_outcome=ended)
+    model.open.release(1)
+    assert model.entered.acquire(timeout=WAIT)  # the first layer of STAT
+    assert loop.cancel(stat)
+    model.open.release(1)
+    assert [(outcome.handle, outcome.state) for outcome in ended.all(1)] == [(stat, "cancelled")]
+    assert loop.engine.layers <= 2
+    model.open.release(LAYERS - 1)
+    assert [outcome.state for outcome in ended.all(2)] == ["cancelled", "finished"]
+    assert loop.engine.layers == LAYERS + 1
+    assert (loop.stats()["freezes"], loop.stats()["abandoned_passes"]) == (1, 1)
+
+
+def test_a_stat_that_computes_is_held_after_the_layer_that_runs_and_others_in_its_pass_lose_nothing(
+    layers: tuple[Layers, EngineLoop, Waiting],
+) -> None:
+    model, loop, ended = layers
+    handles = [loop.submit(Score((1,) * length), priority=Priority.STAT, on_outcome=ended) for length in (40, 12)]
+    model.open.release(1)
+    assert model.entered.acquire(timeout=WAIT)
+    assert loop.hold(handles[0])
+    model.open.release(1)
+    assert model.entered.acquire(timeout=WAIT)
+    assert not loop.engine.scheduler.signal.steered  # it has been heard
+    model.open.release(1000)
+    assert [outcome.handle for outcome in ended.all(2)] == [handles[1], 1]
+    assert loop.engine.layers == 2 * LAYERS
+    assert loop.whereabouts(handles[0]).state == "held"
+    assert loop.release(handles[0])
+    assert ended.all(3)[2].result.logprobs == array("f", [-1.0] * 39)
+
+
+def test_another_stat_does_not_stop_the_pass_of_one_that_computes(layers: tuple[Layers, EngineLoop, Waiting]) -> None:
+    model, loop, ended = layers
+    loop.submit(Score((1, 2)), priority=Priority.STAT, on_outcome=ended)
+    model.open.release(1)
+    assert model.entered.acquire(timeout=WAIT)
+    loop.submit(Score((1, 2)), priority=Priority.STAT, on_outcome=ended)
+    model.open.release(1000)
+    assert [outcome.handle for outcome in ended.all(3)] == [2, 3, 1]
+    assert len([step for step in loop.engine.trace.steps if step.part & Part.STOPPED]) == 1
 
 
 def test_a_routine_request_stops_no_pass(layers: tuple[Layers, EngineLoop, Waiting]) -> None:

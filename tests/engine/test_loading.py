@@ -144,7 +144,7 @@ def test_the_self_test_finds_a_pass_that_does_not_go_on_exactly(runner: Runner) 
         def run(self, batch: Batch) -> list[RowOutput] | None:
             outputs = runner.run(batch)
             if outputs is None:
-                runner._stopped.hidden = runner._stopped.hidden * 1.001
+                runner._kept[-1].hidden = runner._kept[-1].hidden * 1.001
             return outputs
 
     assert not selftest.run(Inexact(), CONFIG, LIMITS)[0]
