@@ -122,8 +122,8 @@ class Engine:
         return self.scheduler.signal.layers
 
     def interrupt(self, *, steers: bool = False) -> None:
-        """Let a pass that may stand still stop after its layer, so that what waits outside can be taken in; any thread. `steers`: it
-        changes requests on their way, which any pass stops for.
+        """Let a pass that may stand still stop after its layer, so that what waits outside can be taken in; any thread. `steers`:
+        requests on their way are to be changed, which any pass stops for.
         """
         self.scheduler.signal.raised = True
         if steers and self.scheduler.steerable:

@@ -1,5 +1,5 @@
-"""Whatever a pass computes, and also where its rows are computed again after a fault, it stops after its layer for who is cancelled,
-held or promoted; nobody else's bits change.
+"""Whatever a pass computes, and also where its rows are computed again after a fault, it stops after its layer for who is
+cancelled, held or promoted; nobody else's bits change.
 """
 
 from __future__ import annotations
