@@ -4,6 +4,8 @@ takes blocks one by one as it is computed, so that memory holds what exists and 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from engine.blocks import BlockPool
 from engine.config import EngineConfig
 from engine.request import Priority
@@ -203,6 +205,12 @@ class Ledger:
             self.promised += sequence.reserved
             sequence.reserve.idle = True
         sequence.promise = sequence.reserved = 0
+
+    def owed(self, sequences: Iterable[Sequence]) -> int:
+        """Blocks promised to these and their reserves, counted one by one."""
+        held = list(sequences)
+        reserves = {id(one.reserve): one.reserve.size for one in held if one.reserve is not None}
+        return sum(one.promise - one.reserved for one in held) + sum(reserves.values())
 
     def check(self) -> bool:
         """Whether every promise can be kept."""

@@ -152,11 +152,22 @@ class Observed:
         return Whereabouts("paused" if paused else "running" if leads.running else "waiting", leads.started_at, found)
 
     def check(self) -> None:
-        """Raise BlockAccounting unless blocks, references, promises and what lies outside agree."""
+        """Raise BlockAccounting unless blocks, references, promises and what lies outside agree, and everybody is somewhere."""
         self.pool.check(self.tables())
         self.swapping.check(self._by_handle.values())
         if not self.ledger.check():
             raise BlockAccounting(f"{self.ledger.promised} blocks are promised and {self.pool.available} are there")
+        if self.ledger.promised != (one_by_one := self.ledger.owed(self._by_handle.values())):
+            raise BlockAccounting(f"{self.ledger.promised} blocks are promised in all and {one_by_one} one by one")
+        lost = [one.handle for one in self._by_handle.values() if not self._is_somewhere(one)]
+        if lost:
+            raise BlockAccounting(f"requests {lost[:8]} are open and would never be called")
+
+    def _is_somewhere(self, one: Sequence) -> bool:
+        """Whether it runs or waits for something that calls it; who rests is called by whoever put it on hold."""
+        if one.place is None:
+            return not one.running and ((one.handle in self._resting) is not self.swapping.reads(one))
+        return one.place.get(one.handle) is one
 
     @property
     def room(self) -> Room:

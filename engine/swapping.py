@@ -80,6 +80,10 @@ class Swapping:
         """Whether somebody waits for a file."""
         return bool(self._loading)
 
+    def reads(self, sequence: Sequence) -> bool:
+        """Whether a sequence waits for its file."""
+        return sequence.swapped is not None and sequence.swapped.number in self._loading
+
     def cost(self, sequence: Sequence) -> float:
         """Seconds that it takes, by estimate, to send a sequence away and have it where it was."""
         again, blocks = self.costs.recompute(sequence.computed), len(sequence.blocks)

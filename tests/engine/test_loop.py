@@ -290,7 +290,16 @@ def promise_too_much(engine: Engine) -> None:
     engine.scheduler.ledger.promised += 8
 
 
-@pytest.mark.parametrize("spoil", [lose_a_block, promise_too_much])
+def keep_a_promise_to_nobody(engine: Engine) -> None:
+    engine.scheduler.ledger.promised -= 1
+
+
+def lose_a_request(engine: Engine) -> None:
+    engine.submit(99, Score((1, 2, 3)), Priority.ROUTINE)
+    engine.scheduler._waiting.take(engine.scheduler._by_handle[99])
+
+
+@pytest.mark.parametrize("spoil", [lose_a_block, promise_too_much, keep_a_promise_to_nobody, lose_a_request])
 def test_wrong_accounts_of_blocks_stop_the_loop(spoil: Callable[[Engine], None]) -> None:
     model, ended = Gate(), Waiting()
     loop = loop_for(model, check_every=1)
