@@ -55,7 +55,8 @@ class Signal:
 @dataclass(frozen=True, slots=True)
 class Batch:
     """All rows of one step, and what is done before anything is computed, in this order: arena slots that became free may be
-    overwritten, blocks leave for the arena, blocks that became free may be overwritten, blocks come back, blocks are copied.
+    overwritten, blocks leave for the arena, blocks that became free may be overwritten, others are blanked, blocks come back,
+    blocks are copied.
     """
 
     rows: Sequence[Row]
@@ -68,6 +69,7 @@ class Batch:
     stoppable: bool = False  # may be stopped between two layers when the signal is raised, and not only when it is steered
     beside: bool = False  # a stopped pass is kept meanwhile; any other batch ends it
     resumes: bool = False  # the rows of the stopped pass, which goes on from its layer; `beside`: of the one beside that
+    blank: tuple[int, ...] = ()  # blocks to be filled with zeros: rows read them, and want nothing that depends on them
 
     @property
     def tokens(self) -> int:

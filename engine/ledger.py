@@ -15,10 +15,13 @@ _SHARE = 4  # a reserve, or a margin, is at most this part of the pool, or there
 
 
 class Ledger:
-    """Promises over one pool. `window` is the model's sliding window in tokens, or None."""
+    """Promises over one pool. `window` is the model's sliding window in tokens, or None; how far a state reaches back is known with
+    `layers`.
+    """
 
-    def __init__(self, pool: BlockPool, config: EngineConfig, window: int | None) -> None:
+    def __init__(self, pool: BlockPool, config: EngineConfig, window: int | None, layers: int | None = None) -> None:
         self.pool, self._size, self.window = pool, config.block_size, window
+        self._field = None if window is None or layers is None else layers * (window - 1)
         self._sliding = 0 if window is None or config.mode == "static" else self.blocks_for(window + config.chunk) + 2
         self.promised = 0
         self.reserve = 0  # blocks kept for STAT …
@@ -28,6 +31,7 @@ class Ledger:
         self.gathers: Sequence | None = None  # has been passed over too often: it gathers what it needs, …
         self.gathers_as = Priority.ROUTINE  # … before everybody of this class and below
         self._copies: list[tuple[int, int]] = []
+        self._blank: list[int] = []
         self._short: list[Sequence] = []  # could not be promised again all they need, because others hold what they left behind
 
     @property
@@ -181,6 +185,31 @@ class Ledger:
         """Let a sequence that holds nothing begin with blocks that it holds a reference to, from its block number `first` on."""
         sequence.blocks.extend(blocks)
         sequence.first, sequence.room = first, (first + len(blocks)) * self._size
+
+    def resumes_at(self, sequence: Sequence) -> int:
+        """Where one that has given way can begin again: what it still wants depends on nothing before. 0 where nothing slides."""
+        if self._field is None or not sequence.slides:
+            return 0
+        return max(0, sequence.wanted_from - self._field) // self._size * self._size
+
+    def rebuild(self, sequence: Sequence, start: int) -> None:
+        """Let one that holds nothing begin there. It computes anew what is wanted and, so that it is exact, the field before; the
+        window before that is blank, and nobody else may take up what was computed from it.
+        """
+        first = self.seen_from(start)
+        blank = self.pool.allocate(start // self._size - first)
+        self.restore(sequence, blank, first)
+        self._blank.extend(blank)
+        sequence.computed, sequence.exact, sequence.shareable, sequence.reused = start, sequence.wanted_from, 0, 0
+
+    def is_blank(self, blocks: Iterable[int]) -> bool:
+        """Whether the next step has yet to blank one of these."""
+        return not frozenset(self._blank).isdisjoint(blocks)
+
+    def drain_blank(self) -> tuple[int, ...]:
+        """Blocks to be blanked before anything else is computed, told once."""
+        blank, self._blank = tuple(self._blank), []
+        return blank
 
     def copied(self, sequence: Sequence) -> None:
         """The block it was copied from is no longer needed."""

@@ -58,7 +58,8 @@ def load(folder: Path, *, config: EngineConfig, clock: Callable[[], float] = tim
         raise ModelRefused(
             f"the tokenizer has ids up to {tokenizer.size - 1} and the model a vocabulary of {model.config.vocabulary}"
         )
-    limits = Limits(model.config.vocabulary, model.config.context, deployment.fingerprint, window=model.config.window)
+    sees = {"window": model.config.window, "layers": model.layers}
+    limits = Limits(model.config.vocabulary, model.config.context, deployment.fingerprint, **sees)
     runner = Runner(model, config)
     invariant, golden = selftest.run(runner, config, limits) if config.self_test else (False, "")
     if config.expected_golden and golden != config.expected_golden:

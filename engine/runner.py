@@ -101,6 +101,8 @@ class Runner:
             for pool in (*self._keys, *self._values):
                 pool[freed] = float("nan")
             self._reader.forget(batch.released)
+        for pool in (*self._keys, *self._values) if batch.blank else ():
+            pool[list(batch.blank)] = 0.0
         self.arena.give(batch.swap_ins)
         if batch.copies:
             sources, targets = (torch.tensor(blocks) for blocks in zip(*batch.copies, strict=True))

@@ -38,7 +38,7 @@ class Scheduler(Steering):
         self, config: EngineConfig, pool: BlockPool, limits: Limits, clock: Callable[[], float], outside: Outside | None = None
     ) -> None:
         self.config, self.pool, self.limits, self.clock = config, pool, limits, clock
-        self.ledger = Ledger(pool, config, limits.window)
+        self.ledger = Ledger(pool, config, limits.window, limits.layers)
         self.ledger.keep(limits.context, config.reserve)
         self.cache = PrefixCache(pool, config.block_size, limits.fingerprint, clock)
         self.swapping = Swapping(config, self.cache, self.ledger, outside or Outside())

@@ -82,6 +82,7 @@ class Sequence:
     logprobs: array[float] = field(default_factory=_floats)
     blocks: list[int] = field(default_factory=list)
     first: int = 0
+    exact: int = 0  # what it computed again before this position saw too little of what was before it
     room: int = 0
     promise: int = 0  # blocks it may still take
     slides: bool = False  # gives blocks back as the window leaves them
@@ -135,6 +136,11 @@ class Sequence:
         """Whether it can go on from any block it had computed, and need not begin anew."""
         return True
 
+    @property
+    def wanted_from(self) -> int:
+        """The first position whose state is still wanted; 0 for one that begins anew."""
+        return 0
+
     def row(self, end: int) -> Row:
         """The chunk from `computed` to `end`. The same object every time."""
         row, start = self._row, self.computed
@@ -184,6 +190,7 @@ class Sequence:
     def restart(self) -> None:
         """It lost its blocks: positions are computed again, what is known stays known."""
         self.set_aside()
+        self.exact = 0
 
     def result(self) -> Result:
         """The result of a sequence that is done."""
@@ -252,6 +259,10 @@ class Scoring(Sequence):
     def resumable(self) -> bool:
         return not cast(Score, self.request).alternatives
 
+    @property
+    def wanted_from(self) -> int:
+        return len(self.logprobs) if self.resumable else 0
+
     def restart(self) -> None:
         Sequence.restart(self)
         if self.alternatives:  # they stand in rows of several, which a second pass would write twice
@@ -277,6 +288,10 @@ class Generating(Sequence):
     @property
     def draws(self) -> bool:
         return self._row.draw is not None and not self.slides
+
+    @property
+    def wanted_from(self) -> int:
+        return self.target - 1
 
     @property
     def drawn(self) -> int:
@@ -320,6 +335,10 @@ class Asking(Sequence):
     """The distribution after the last token."""
 
     answer: Floats = ()
+
+    @property
+    def wanted_from(self) -> int:
+        return self.target - 1
 
     def _ask(self, row: Row, end: int) -> None:
         last = end == self.target

@@ -86,8 +86,12 @@ class Swapping:
 
     def cost(self, sequence: Sequence) -> float:
         """Seconds that it takes, by estimate, to send a sequence away and have it where it was."""
-        again, blocks = self.costs.recompute(sequence.computed), len(sequence.blocks)
+        again, blocks = self.costs.recompute(self._again(sequence)), len(sequence.blocks)
         return min(again, self.costs.swap(blocks)) if blocks <= self.slots.free else again
+
+    def _again(self, sequence: Sequence) -> int:
+        """Positions that it would compute again."""
+        return max(0, sequence.computed - self._ledger.resumes_at(sequence))
 
     def out(self, sequence: Sequence) -> None:
         """It gives way, and keeps what is known."""
@@ -115,13 +119,13 @@ class Swapping:
         if self._ledger.promised + sequence.reserved - sequence.promise > self._pool.available:
             return False  # it runs on a reserve, which somebody may need while the blocks drain
         table = sequence.blocks[: self._ledger.blocks_for(sequence.computed) - sequence.first]
-        if not {block for one in self._arriving for _, block in one.pairs}.isdisjoint(table):
-            return False  # it shares with one that came back just now what only the next step brings
+        if not {block for one in self._arriving for _, block in one.pairs}.isdisjoint(table) or self._ledger.is_blank(table):
+            return False  # what is in them, its own or that of one which came back just now, only the next step brings
         shared = {block: self._cache.key_of(block) for block in table if self._pool.references(block) > 1}
         places = tuple(shared.get(block) for block in table)
         content = Content(next(self._numbers), sequence.computed, sequence.first, sequence.registered, sequence.key,
                           sequence.slides, places, places.count(None))  # fmt: skip
-        if self.costs.swap(content.size) > self.costs.recompute(sequence.computed) or not self.slots.take(content):
+        if self.costs.swap(content.size) > self.costs.recompute(self._again(sequence)) or not self.slots.take(content):
             return False
         own = [block for block, place in zip(table, places, strict=True) if place is None]
         draining = [block for block in own if self._pool.references(block) == 1]
@@ -140,12 +144,20 @@ class Swapping:
         return True
 
     def take_up(self, sequence: Sequence) -> int:
-        """Let one that starts begin where it was, or with what others computed; the tokens taken from the cache."""
+        """Let one that starts begin where it was, with what others computed, or where what it still wants begins to depend on; the
+        tokens taken from the cache.
+        """
         if sequence.swapped is not None:
             if self._swap_in(sequence, sequence.swapped):
                 return 0
             self._lose(sequence)
-        return self._cache.take_up(sequence, self._ledger)
+        found = self._cache.take_up(sequence, self._ledger)
+        start = self._ledger.resumes_at(sequence) if sequence.preempted else 0
+        if start <= sequence.computed:
+            return found
+        self._ledger.close(sequence)
+        self._ledger.rebuild(sequence, start)
+        return 0
 
     def _swap_in(self, sequence: Sequence, content: Content) -> bool:
         found = self._cache.kept(content.keys)
@@ -214,7 +226,7 @@ class Swapping:
         outs, ins = _pairs(self._leaving), _pairs(self._arriving)
         self._told = len(self._leaving), len(self._arriving)
         released, copies, dropped = self._pool.drain_released(), self._ledger.drain_copies(), self.slots.drain_dropped()
-        return Batch(rows, released, copies, dropped, outs, ins, signal, stoppable)
+        return Batch(rows, released, copies, dropped, outs, ins, signal, stoppable, blank=self._ledger.drain_blank())
 
     def moved(self) -> None:
         """The moves of the last batch have been made. What has been ordered since goes with the next."""

@@ -38,6 +38,12 @@ class Trunk(Scoring):
     foretold: dict[int, float] = field(default_factory=dict)  # log P of a branch's first own token, by handle
     _asked: list[int] = field(default_factory=list)
 
+    @property
+    def wanted_from(self) -> int:
+        """A branch leaves it after a state of its own."""
+        known = len(self.logprobs)
+        return min(known, next((at - 1 for at, handle in self.branches if handle in self.waiters), known))
+
     def between(self, first: int, last: int) -> Iterator[Sequence]:
         """Waiting branches with `first` ≤ at < `last`, ascending."""
         low, high = (bisect.bisect_left(self.branches, (at, -1)) for at in (first, last))
@@ -133,7 +139,7 @@ class Trunks:
             trunk.sharing, trunk.shareable = request.sharing, trunk.need
             self._ledger.settle_kind(trunk)
             self._trunks[request.sharing, request.tokens] = trunk
-        elif self.sooner_alone(trunk, sequence):
+        elif reach(sequence) <= trunk.exact or self.sooner_alone(trunk, sequence):
             return None
         elif reach(sequence) <= trunk.computed and (sequence.preempted or not self._within(trunk, sequence)):
             return None  # one that gave up what it held must not get it back at once

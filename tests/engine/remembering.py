@@ -12,6 +12,7 @@ from engine.request import Embed, Generate, NextToken, Request, Result, Score
 from engine.shortage import go_on, halves, joined
 
 VOCABULARY = 11
+BLANK, UNKNOWN = (-1, -1), 1 << 70  # what a blank block holds, and the state of who has read it: no hash is that large
 Answer = tuple[Sequence[float], Sequence[float]]
 
 
@@ -35,6 +36,8 @@ class Remembering:
             self.arena[slot] = list(self._kept[block]), self._ends[block]
         for block in batch.released:
             self._kept[block], self._ends[block] = [None] * self._size, None
+        for block in batch.blank:
+            self._kept[block] = [BLANK] * self._size
         for slot, block in batch.swap_ins:
             self._kept[block], self._ends[block] = list(self.arena[slot][0]), self.arena[slot][1]
         copied = [(target, list(self._kept[source])) for source, target in batch.copies]
@@ -57,10 +60,14 @@ class Remembering:
         return joined(first, self._parts(go_on(parts[1], first)))
 
     def _state(self, tokens: Sequence[int]) -> int:
+        """One layer: it depends on the tokens in the window alone, and is unknown where one of them is blank."""
+        if self._window is not None and BLANK[1] in tokens[-self._window :]:
+            return UNKNOWN
         return hash(tuple(tokens if self._window is None else tokens[-self._window :]))
 
     @staticmethod
     def _logprob(state: int, token: int) -> float:
+        assert state != UNKNOWN, "somebody wants what depends on a blank block"
         return -(hash((state, token)) % 4096) / 16
 
     @staticmethod
@@ -73,7 +80,7 @@ class Remembering:
         for position in range(0 if self._window is None else max(0, row.start - self._window + 1), row.start):
             place = position // self._size - row.first
             held = self._kept[row.blocks[place]][position % self._size] if place >= 0 else None
-            assert held is not None and held[0] == position, f"request {row.handle} reads {held} at {position}"
+            assert held is not None and held[0] in (position, BLANK[0]), f"request {row.handle} reads {held} at {position}"
             found.append(held[1])
         return found
 

@@ -157,7 +157,7 @@ class Life(RuleBasedStateMachine):
 class SlidingLife(Life):
     """The same with a sliding window, so that blocks are given back on the way."""
 
-    limits = Limits(vocabulary=11, context=512, window=12)
+    limits = Limits(vocabulary=11, context=512, window=12, layers=2)
 
 
 class StaticLife(Life):

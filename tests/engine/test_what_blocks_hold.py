@@ -41,7 +41,7 @@ class Life:
         )
         shares = {"faults": generator.choice((0, 0, 0.05)), "shortages": generator.choice((0, 0.02))}
         self.model = Remembering(self.config.blocks, size, window, generator, **shares)
-        self.policy = scheduler(self.config, Limits(VOCABULARY, 96, window=window), outside=self.outside())
+        self.policy = scheduler(self.config, Limits(VOCABULARY, 96, window=window, layers=1), outside=self.outside())
         self.windows = [tuple(generator.choices(range(VOCABULARY), k=generator.randint(2, 50))) for _ in range(2)]
         self.windows.append((*self.windows[0][: len(self.windows[0]) // 2 + 1], *self.windows[1]))
         self.classes, self.rate = generator.choice(CLASSES), generator.choice((0.3, 1, 2.5))
