@@ -58,8 +58,8 @@ def load(folder: Path, *, config: EngineConfig, clock: Callable[[], float] = tim
         raise ModelRefused(
             f"the tokenizer has ids up to {tokenizer.size - 1} and the model a vocabulary of {model.config.vocabulary}"
         )
-    sees = {"window": model.config.window, "layers": model.layers}
-    limits = Limits(model.config.vocabulary, model.config.context, deployment.fingerprint, **sees)
+    known = model.config
+    limits = Limits(known.vocabulary, known.context, deployment.fingerprint, window=known.window, layers=model.layers)
     runner = Runner(model, config)
     invariant, golden = selftest.run(runner, config, limits) if config.self_test else (False, "")
     if config.expected_golden and golden != config.expected_golden:
