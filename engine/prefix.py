@@ -18,9 +18,10 @@ from collections.abc import Sequence as SequenceOf
 from dataclasses import dataclass
 
 from engine.blocks import BlockPool
+from engine.kinds import Scoring
 from engine.ledger import Ledger
 from engine.request import PRIVATE, Sharing
-from engine.sequence import Link, Scoring, Sequence
+from engine.sequence import Link, Sequence
 
 _KEY_BYTES = 16
 

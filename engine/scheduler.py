@@ -17,12 +17,13 @@ from engine.budget import Budget
 from engine.config import EngineConfig
 from engine.dues import Dues
 from engine.errors import EngineError, RequestRefused
+from engine.kinds import sequence_of
 from engine.ledger import Ledger
 from engine.limits import Limits
 from engine.prefix import PrefixCache
 from engine.refusals import refuse_unservable
 from engine.request import Outcome, Priority, Request, State
-from engine.sequence import Sequence, sequence_of
+from engine.sequence import Sequence
 from engine.slots import Slots
 from engine.steering import Steering
 from engine.swap.content import Outside

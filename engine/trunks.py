@@ -18,9 +18,10 @@ from typing import cast
 
 from engine.batch import Extra, Row, RowOutput
 from engine.config import EngineConfig
+from engine.kinds import Scoring
 from engine.ledger import Ledger
 from engine.request import PRIVATE, Priority, Score, Sharing
-from engine.sequence import Reserve, Scoring, Sequence, branch_of, reach
+from engine.sequence import Reserve, Sequence, branch_of, reach
 from engine.slots import Slots, pace
 from engine.waiting import Waiting
 

@@ -8,8 +8,9 @@ import itertools
 import pytest
 
 from engine.config import EngineConfig
+from engine.kinds import sequence_of
 from engine.request import REFERENCE, Branch, Interruption, Priority, Score
-from engine.sequence import KEPT, sequence_of
+from engine.sequence import KEPT
 from tests.engine.driving import echo, scheduler
 from tests.engine.test_freezing import Played, score
 

@@ -6,9 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from engine.blocks import BlockPool
+from engine.kinds import sequence_of
 from engine.preemption import Leaving, victims
 from engine.request import Priority, Score
-from engine.sequence import Reserve, Sequence, sequence_of
+from engine.sequence import Reserve, Sequence
 
 Row = tuple[Priority, int, int, int, bool]  # class, own blocks, blocks of the common ones, promised, in the common reserve
 ROWS = st.lists(

@@ -11,9 +11,10 @@ import pytest
 
 from engine.blocks import BlockPool
 from engine.config import EngineConfig
+from engine.kinds import sequence_of
 from engine.prefix import Entry, PrefixCache
 from engine.request import PRIVATE, REFERENCE, Priority, Score
-from engine.sequence import Sequence, sequence_of
+from engine.sequence import Sequence
 from engine.waiting import SIGHT, Waiting
 
 SIZE = 4
