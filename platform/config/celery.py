@@ -32,6 +32,7 @@ app.conf.beat_schedule = {
     "dispatch the outbox": _every(2.0, "outbox.dispatch"),
     "sweep the engine queue": _every(5.0, "engine_queue.sweep"),
     "watch due times": _every(5.0, "orders.watch_due_times"),
+    "end hold requests": _every(5.0, "orders.expire_hold_requests"),
     "recover interrupted checks": _every(15.0, "orders.recover_intakes"),
     "sweep orphaned files": _every(3600.0, "storage.sweep_orphans"),
 }

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from uuid import UUID
 
-from dashboard import order_page
+from dashboard import order_page, urgency
 from foundation.actor import Actor
 from foundation.errors import HelicaseError, Refused
 from orders import services
@@ -32,11 +32,11 @@ def cancel(*, actor: Actor, order: Order, data: Mapping[str, str]) -> None:
         raise NotConfirmed(code="cancel.not-confirmed")
     seen = data.get("edits", "")
     expected = int(seen) if seen.isdecimal() and len(seen) < 10 else 0
-    services.cancel(actor=actor, order=order, reason=data.get("reason", "")[:500], expected_edits=expected)
+    services.cancel(actor=actor, order=order, reason=data.get("reason", ""), expected_edits=expected)
 
 
 def refused(actor: Actor, pk: UUID, data: Mapping[str, str], error: HelicaseError) -> dict[str, object]:
     """The page again, on the order as it stands now, with what was typed and why it was not done."""
     order = order_for(actor, pk)
-    messages = error.fields.get("reason", []) if isinstance(error, InvalidOrder) else [str(error)]
+    messages = error.fields.get("reason", []) if isinstance(error, InvalidOrder) else [urgency.said(error)]
     return {"order": order, "may": order_page.may_cancel(actor, order), "errors": messages, "reason": data.get("reason", "")}

@@ -12,9 +12,10 @@ from accounts.roles import Verb
 from dashboard.wording import counted, duration, ordinal
 from engine_queue import selectors
 from engine_queue.models import OPEN, Job, Result, Run
-from engine_queue.selectors import WorkerView
+from engine_queue.selectors import InEngine, WorkerView
 from foundation import clock
 from foundation.actor import Actor
+from orders.estimates import ESTIMATED
 from orders.models import Order
 from registry.models import Deployment
 
@@ -44,6 +45,9 @@ class SeenDeployment:
     waiting: int
     stat: int
     running: int
+    paused: int  # of them, for more urgent work
+    held: int  # on hold
+    stuck: int  # wait for a person
     oldest: str
 
     @property
@@ -125,14 +129,29 @@ def _are(number: int, words: str) -> str:
     return f"{counted(number, 'order')} {'is' if number == 1 else 'are'} {words}" if number else ""
 
 
-def places(orders: Iterable[Order]) -> dict[UUID, str]:
-    """Where waiting orders stand in the line of their deployment. How long the line is would tell of other people's orders."""
-    queued = [order.pk for order in orders if order.state == "accepted"]
-    if not queued:
-        return {}
-    waiting = Run.objects.filter(order_id__in=queued, state="queued")
-    runs = {pk: order_id for pk, order_id in waiting.values_list("pk", "order_id") if order_id}
-    return {runs[run]: f"{ordinal(before + 1)} in line" for run, before in selectors.positions(list(runs)).items()}
+def places(orders: Iterable[Order], *, short: bool = False) -> dict[UUID, str]:
+    """Where orders stand of which nothing is computed now: in the line of their deployment, or in an engine that has taken them in.
+
+    How long the line is would tell of other people's orders.
+    """
+    waiting = {order.pk: order for order in orders if order.state in ESTIMATED and not order.hold_reason}
+    taken = selectors.in_engines([pk for pk, order in waiting.items() if order.state == "in_analysis"])
+    found = {order: words for order, where in taken.items() if (words := _in_engine(where, short))}
+    queued = [order for order in waiting if order not in taken]
+    rows = Run.objects.filter(order_id__in=queued, state__in=OPEN) if queued else Run.objects.none()
+    runs = {pk: order_id for pk, order_id in rows.values_list("pk", "order_id") if order_id}
+    for run, before in selectors.positions(list(runs)).items():
+        next_part = "next part " if waiting[runs[run]].state == "in_analysis" else ""
+        found[runs[run]] = f"{next_part}{ordinal(before + 1)} in line"
+    return found
+
+
+def _in_engine(where: InEngine, short: bool) -> str:
+    if where.runs or where.ahead is None:
+        return ""
+    if not where.ahead:
+        return "next in the engine"
+    return f"{where.ahead:,} ahead in the engine" if short else f"{counted(where.ahead, 'computation')} ahead of it in the engine"
 
 
 def behind_stat(order: Order) -> bool:
@@ -152,6 +171,8 @@ def stopped(order: Order) -> str:
     workers = selectors.workers("engine")
     if not any(worker.alive and order.test_version.deployment_id in worker.deployments for worker in workers):
         return "the engine worker stopped; the work is taken up again by itself as soon as a worker runs"
+    if selectors.told_lately(order.pk):
+        return ""  # it waits in an engine, or has long work there
     newest = Result.objects.filter(run__order_id=order.pk).aggregate(at=Max("created_at"))["at"] or order.started_at
     silent = clock.now() - newest
     if silent <= SILENCE:
@@ -165,10 +186,13 @@ def place(order: Order) -> str:
 
 
 def _work() -> list[Mapping[str, Any]]:
-    open_jobs = Job.objects.filter(state__in=["queued", "running"], attention="", cancel_requested=False)
-    rows = open_jobs.values("deployment_name").annotate(
-        waiting=Count("id", filter=Q(state="queued")), running=Count("id", filter=Q(state="running")),
-        stat=Count("id", filter=Q(state="queued", rank=STAT)), oldest=Min("created_at", filter=Q(state="queued")),
+    """Open jobs of each deployment, each counted once: what waits for a worker, what one computes, what waits for a person."""
+    free, person = Q(held=False, attention=""), ~Q(attention="")
+    waits, runs = Q(state="queued") & free, Q(state="running") & free
+    rows = Job.objects.filter(state__in=OPEN, cancel_requested=False).values("deployment_name").annotate(
+        waiting=Count("id", filter=waits), stat=Count("id", filter=waits & Q(rank=STAT)), oldest=Min("created_at", filter=waits),
+        running=Count("id", filter=runs), paused=Count("id", filter=runs & Q(engine_state="paused")),
+        held=Count("id", filter=Q(held=True, attention="")), stuck=Count("id", filter=person),
     )  # fmt: skip
     return cast(list[Mapping[str, Any]], list(rows))
 
@@ -184,6 +208,6 @@ def _deployment(row: Deployment, jobs: Mapping[str, Any], workers: list[WorkerVi
     return SeenDeployment(
         name=row.name, model=str(row.model_version), precision=row.precision, fingerprint=row.fingerprint,
         golden=row.golden, workers=served,
-        waiting=jobs.get("waiting", 0), stat=jobs.get("stat", 0), running=jobs.get("running", 0),
+        **{kind: jobs.get(kind, 0) for kind in ("waiting", "stat", "running", "paused", "held", "stuck")},
         oldest=duration((now - oldest).total_seconds()) if isinstance(oldest, datetime) else "",
     )  # fmt: skip

@@ -14,7 +14,8 @@ from dashboard.wording import FLAGS, counted, duration, flag, parked
 from engine_queue.models import Run
 from foundation.actor import Actor
 from orders import selectors
-from orders.models import Order
+from orders.holding import may_answer
+from orders.models import HoldRequest, Order
 from reports.release import may_see_scores
 from reports.selectors import ResultsPanel, asked, results_panel
 
@@ -35,20 +36,26 @@ _TITLES = {
     ("orders.order", "order.demoted"): "Made less urgent",
     ("orders.order", "order.held"): "Put on hold",
     ("orders.order", "order.released"): "Goes on",
+    ("orders.order", "order.hold_asked"): "Hold asked for",
+    ("orders.order", "order.hold_declined"): "Hold declined",
+    ("orders.order", "order.hold_withdrawn"): "Hold taken back",
+    ("orders.order", "order.hold_expired"): "Hold not confirmed in time",
     ("orders.order", "order.at_risk"): "At risk of being late",
     ("orders.order", "order.in_time_again"): "Expected in time again",
     ("orders.order", "order.late"): "Late",
 }
 _COLOURS = {
-    "order.attention": "amber", "order.held": "amber", "order.at_risk": "amber", "order.late": "red", "state.cancelled": "red",
-    "state.rejected": "red",
-}  # fmt: skip
+    **dict.fromkeys(("order.attention", "order.held", "order.hold_asked", "order.at_risk"), "amber"),
+    **dict.fromkeys(("order.late", "state.cancelled", "state.rejected"), "red"),
+}
 _NEXT = {
     "submitted": "Waiting to be accepted", "accepted": "Waiting for an engine worker", "in_analysis": "Scoring",
     "awaiting_review": "Awaiting review", "awaiting_second_review": "Awaiting the second signature",
 }  # fmt: skip
 
 
+_RECLASSED = {_TITLES["orders.order", action] for action in ("order.promoted", "order.demoted")}  # the order knows its last reason
+_SECOND = {"asked_by": "as asked by", "second": "together with"}  # facts of an event that name another person
 NOT_BUILT = "review and release are not built in this version; the report is an unsigned draft"
 LISTED = 50  # records that were not accepted, shown on the page
 
@@ -69,10 +76,11 @@ class Entry:
 
 def live(order: Order) -> dict[str, object]:
     """What the live part shows: stage, counts, flags, estimate, all of one reading of the order."""
-    seen = outlook.outlook(order)
+    seen, request = outlook.outlook(order), selectors.hold_requests([order]).get(order.pk)
     return {
         "order": order,
-        "token": token(order, seen),
+        "token": token(order, seen, request),
+        "request_to_hold": request,
         "place": engine_line.place(order),
         "flags": flags(order),
         "outlook": seen,
@@ -82,7 +90,7 @@ def live(order: Order) -> dict[str, object]:
 def whole(actor: Actor, order: Order, parameters: Mapping[str, str]) -> dict[str, object]:
     """The live part and everything around it."""
     part = live(order)
-    seen = cast(Outlook, part["outlook"])
+    seen, asked_for = cast(Outlook, part["outlook"]), cast(HoldRequest | None, part["request_to_hold"])
     panel = results(actor, order, parameters)
     rejected = rejected_inputs(order)
     listed = exceptions(order.intake, LISTED) if rejected else []
@@ -92,7 +100,8 @@ def whole(actor: Actor, order: Order, parameters: Mapping[str, str]) -> dict[str
         "panel": panel,
         "may_see": panel is not None or may_see_scores(actor, order),
         "may_cancel": may_cancel(actor, order),
-        "may_steer": urgency.may_change(actor, order),
+        "may_steer": urgency.may_change(actor, order, asked_for),
+        "may_answer": asked_for is not None and may_answer(actor, order, asked_for),
         "rejected": rejected,
         "exceptions": listed,
         "more_exceptions": max(0, sum(number for _, number in rejected) - len(listed)),
@@ -101,11 +110,18 @@ def whole(actor: Actor, order: Order, parameters: Mapping[str, str]) -> dict[str
 
 def timeline(order: Order, seen: Outlook) -> list[Entry]:
     """What happened, from audit events and from what workers told of pauses, and what comes next."""
-    told = [entry for event in selectors.timeline(order) if (entry := _entry(event, order))]
+    events = selectors.timeline(order)
+    names = selectors.names(str(event.facts[role]) for event in events for role in _SECOND if role in event.facts)
+    told = [entry for event in events if (entry := _entry(event, order, names))]
+    if changed := [entry for entry in told if entry.title in _RECLASSED]:
+        told[told.index(changed[-1])] = replace(changed[-1], detail=f"{changed[-1].detail}: {order.priority_reason}")
     told += [_pause(stop, seen.earlier_words if place == 0 else "") for place, stop in enumerate(seen.stops)]
     told.sort(key=lambda entry: entry.at.timestamp() if entry.at else 0.0)
-    upcoming = None if parked(order.attention) else _NEXT.get(order.state)
-    return [*told, Entry(upcoming, None, _upcoming(order, seen), "next")] if upcoming else told
+    upcoming = _NEXT.get(order.state)
+    if upcoming is None or parked(order.attention):
+        return told
+    waits = ("On hold", "until somebody lets it go on") if order.hold_reason else (upcoming, _upcoming(order, seen))
+    return [*told, Entry(waits[0], None, waits[1], "next")]
 
 
 def _pause(stop: Stop, before: str) -> Entry:
@@ -113,11 +129,11 @@ def _pause(stop: Stop, before: str) -> Entry:
     return Entry("Paused for more urgent work", stop.since, "; ".join(filter(None, (lasted, before))), "amber", until=stop.until)
 
 
-def _entry(event: Event, order: Order) -> Entry | None:
+def _entry(event: Event, order: Order, names: Mapping[str, str]) -> Entry | None:
     title = _TITLES.get((event.object_type, event.action))
     if title is None:
         return None
-    entry = Entry(title, event.at, _detail(event, order), _COLOURS.get(event.action, ""))
+    entry = Entry(title, event.at, _detail(event, order, names), _COLOURS.get(event.action, ""))
     if event.action in ("order.at_risk", "order.in_time_again"):
         return replace(entry, low=_fact(event, "low"), high=_fact(event, "high"), due=_fact(event, "due"))
     return entry
@@ -127,7 +143,7 @@ def _fact(event: Event, name: str) -> datetime | None:
     return datetime.fromisoformat(event.facts[name]) if name in event.facts else None
 
 
-def _detail(event: Event, order: Order) -> str:
+def _detail(event: Event, order: Order, names: Mapping[str, str]) -> str:
     intake = order.intake
     match event.object_type, event.action:
         case "orders.intake", "intake.received":
@@ -145,10 +161,20 @@ def _detail(event: Event, order: Order) -> str:
         case "orders.order", "order.promoted" | "order.demoted":
             return f"{event.facts['from']} → {event.facts['to']}, by {event.actor_name}"
         case "orders.order", "order.held":
-            return f"{flag(event.reason)} By {event.actor_name}"
+            return f"{flag(event.reason)} By {event.actor_name}{_second(event, names)}"
+        case "orders.order", "order.hold_asked":
+            return f"{flag(event.reason)} By {event.actor_name}; the work goes on until a second person agrees"
+        case "orders.order", "order.hold_expired":
+            return "nobody answered; the work went on"
         case "orders.order", "state.cancelled" | "state.rejected":
             return f"{order.cancelled_reason or flag(event.reason)}, by {event.actor_name}"
     return "" if event.actor_id is None else f"by {event.actor_name}"
+
+
+def _second(event: Event, names: Mapping[str, str]) -> str:
+    """The other of two people who held a STAT order."""
+    said = [f"{words} {names[event.facts[role]]}" for role, words in _SECOND.items() if event.facts.get(role) in names]
+    return f", {', '.join(said)}" if said else ""
 
 
 def _waited(order: Order) -> str:
@@ -229,10 +255,11 @@ def results(actor: Actor, order: Order, parameters: Mapping[str, str]) -> Result
     return results_panel(actor, order, sort=wanted.sort, filter=wanted.filter, page=wanted.page)
 
 
-def token(order: Order, seen: Outlook) -> str:
+def token(order: Order, seen: Outlook, request: HoldRequest | None) -> str:
     """Changes whenever more than the counts has changed, so that the page re-reads its other parts too."""
     stops = seen.earlier + len(seen.stops) - 0.5 * (seen.standing is not None)
-    return f"{order.state}.{order.attention}.{order.hold_reason}.{order.priority}.{order.risk}.{stops:g}"
+    asked = request.pk if request else ""
+    return f"{order.state}.{order.attention}.{order.hold_reason}.{order.priority}.{order.risk}.{stops:g}.{asked}"
 
 
 def may_cancel(actor: Actor, order: Order) -> bool:

@@ -10,12 +10,12 @@ from dashboard.wording import between, counted, duration
 from engine_queue import selectors
 from engine_queue.whereabouts import Pause, pauses_of
 from foundation import clock
-from orders.estimates import ESTIMATED, Finish, finishes
+from orders.estimates import ESTIMATED, Finish, finishes, if_it_went_on
 from orders.models import Order
 
 NO_ESTIMATE = "no estimate yet: this engine has scored nothing like it in the last 24 hours"
 NOBODY = "no estimate: no engine worker serves it now"
-ON_HOLD = "on hold"
+PERSON = "no estimate: a part of it waits for a person"
 BEHIND_STAT = "waiting for STAT work to finish"
 SHOWN = 6  # pauses told one by one, the latest
 
@@ -38,6 +38,7 @@ class Outlook:
     stops: tuple[Stop, ...] = ()  # oldest first
     earlier: int = 0  # stops before those
     earlier_words: str = ""
+    if_it_went_on: Finish | None = None  # of an order on hold
 
     @property
     def standing(self) -> Stop | None:
@@ -47,20 +48,21 @@ class Outlook:
     @property
     def style(self) -> str:
         """How exactly the ends of the estimate are worth being said."""
-        return between(self.finish.low, self.finish.high) if self.finish else ""
+        shown = self.finish or self.if_it_went_on
+        return between(shown.low, shown.high) if shown else ""
 
 
 def outlook(order: Order) -> Outlook:
     """Of one order."""
     stops, earlier, words = stops_of(order)
     if order.hold_reason and order.state in ESTIMATED:
-        return Outlook(None, ON_HOLD, stops, earlier, words)
+        return Outlook(None, "", stops, earlier, words, if_it_went_on(order))
     if order.state not in ESTIMATED:
         return Outlook(None, "", stops, earlier, words)
     finish, behind = finishes([order]).get(order.pk), engine_line.behind_stat(order)
     stands = finish is not None and finish.paused  # its worker has said so just now
     stopped = "" if behind or stands else engine_line.stopped(order)
-    why = BEHIND_STAT if behind else stopped or _why(finish)
+    why = BEHIND_STAT if behind else stopped or _why(order, finish)
     return Outlook(finish if finish is not None and finish.served and not stopped else None, why, stops, earlier, words)
 
 
@@ -80,9 +82,9 @@ def stops_of(order: Order) -> tuple[tuple[Stop, ...], int, str]:
     return tuple(_stop(pause) for pause in shown), len(before), words
 
 
-def _why(finish: Finish | None) -> str:
+def _why(order: Order, finish: Finish | None) -> str:
     if finish is None:
-        return NO_ESTIMATE
+        return PERSON if selectors.waits_for_person(order.pk) else NO_ESTIMATE
     return "" if finish.served else NOBODY
 
 

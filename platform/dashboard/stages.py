@@ -61,6 +61,10 @@ def stage(order: Order) -> Stage:
 
 
 def _with_count(order: Order, words: str) -> str:
+    if order.hold_reason and order.state in ("accepted", "in_analysis"):
+        return "On hold" if order.state == "accepted" else f"On hold · {order.items_done:,} of {order.items_total:,}"
+    if order.hold_reason and order.ended_at is None:
+        return f"{words}, on hold"
     if order.state == "in_analysis":
         return f"{words} · {order.items_done:,} of {order.items_total:,}"
     if order.state == "submitted" and order.attention:

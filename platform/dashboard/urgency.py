@@ -1,58 +1,116 @@
 """Priority and hold of an order, from its page: what this person may change, and what he asked for."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 from uuid import UUID
 
 from accounts.roles import Verb
 from foundation.actor import Actor
-from foundation.errors import HelicaseError, Refused
-from orders import urgency
+from foundation.errors import HelicaseError, Refused, Stale
+from orders import holding, urgency
 from orders.errors import InvalidOrder
-from orders.models import Order
-from orders.selectors import order_for
+from orders.holding import Answered
+from orders.models import HoldRequest, Order
+from orders.selectors import hold_requests, order_for
 from registry.priority import Priority
 
-DONE = {"priority": "Order {} has another priority now.", "hold": "Order {} is on hold.", "release": "Order {} goes on."}
+DONE = {
+    "priority": "Order {} has another priority now.",
+    "hold": "Order {} is on hold.",
+    "release": "Order {} goes on.",
+    "ask": "You have asked that order {} waits. It goes on until a second person agrees.",
+    "confirm": "Order {} is on hold.",
+    "decline": "You have declined: order {} goes on.",
+    "withdraw": "You have taken your request back: order {} goes on.",
+}
+CHANGED = "The order has changed since you opened this page, perhaps by a click of your own. It is shown here as it stands now."
 
 
 def change(*, actor: Actor, order: Order, data: Mapping[str, str]) -> str:
     """Do what the form asks; the words that say it is done."""
-    seen, deed = data.get("edits", ""), data.get("do", "")
-    edits = int(seen) if seen.isdecimal() and len(seen) < 10 else 0
-    match deed:
-        case "priority":
-            reason, priority = data.get("reason", "")[:300], data.get("priority", "")
-            urgency.change_priority(order=order, priority=priority, reason=reason, actor=actor, expected_edits=edits)
-        case "hold":
-            urgency.hold(order=order, reason=data.get("hold", ""), actor=actor, expected_edits=edits)
-        case "release":
-            urgency.release(order=order, actor=actor, expected_edits=edits)
-        case _:
-            raise Refused("The page asked for nothing that can be done.", code="order.unknown-deed")
+    deed = data.get("do", "")
+    if deed not in DONE:
+        raise Refused("The page asked for nothing that can be done.", code="order.unknown-deed")
+    if deed in _ANSWERS:
+        _answer(actor, order, data)
+    elif deed == "ask":
+        holding.ask(order=order, reason=data.get("hold", ""), words=data.get("words", ""), actor=actor)
+    else:
+        _steer(actor, order, data)
     return DONE[deed].format(order.accession)
 
 
 def form(actor: Actor, order: Order) -> dict[str, object]:
     """What the page offers."""
+    return _offered(actor, order, hold_requests([order]).get(order.pk))
+
+
+def _offered(actor: Actor, order: Order, request: HoldRequest | None) -> dict[str, object]:
     parties = (order.ordering_organisation_id, order.performing_laboratory_id)
     is_open, stat = order.state in Order.OPEN, actor.may(Verb.STAT, *parties)
     others = [priority for priority in Priority if priority != order.priority and (stat or priority != Priority.STAT)]
+    request = request if is_open and not order.hold_reason else None
+    may_hold = is_open and actor.may(Verb.HOLD, *parties)
     return {
         "order": order,
         "may_promote": is_open and actor.may(Verb.PROMOTE, *parties),
-        "may_hold": is_open and actor.may(Verb.HOLD, *parties),
+        "may_hold": may_hold,
+        "request_to_hold": request,
+        "asked_by_me": request is not None and request.asked_by_id == actor.id,
+        "may_answer": request is not None and holding.may_answer(actor, order, request),
+        "needs_two": order.priority == Priority.STAT and order.placed_by_id != actor.id,
+        "open_minutes": int(holding.OPEN_FOR.total_seconds() // 60),
         "priorities": [priority.value for priority in others],
         "holds": [(str(reason), reason.words) for reason in urgency.HOLD_REASONS],
     }
 
 
-def may_change(actor: Actor, order: Order) -> bool:
-    """Whether there is anything on that page for this person."""
-    offered = form(actor, order)
-    return bool(offered["may_promote"] or offered["may_hold"])
+def may_change(actor: Actor, order: Order, request: HoldRequest | None) -> bool:
+    """Whether there is anything on that page for this person, `request` being what somebody has asked for."""
+    offered = _offered(actor, order, request)
+    return bool(offered["may_promote"] or offered["may_hold"] or offered["may_answer"])
 
 
 def refused(actor: Actor, pk: UUID, data: Mapping[str, str], error: HelicaseError) -> dict[str, object]:
     """The page again, on the order as it stands now, with what was typed and why it was not done."""
-    messages = [said for fields in error.fields.values() for said in fields] if isinstance(error, InvalidOrder) else [str(error)]
-    return form(actor, order_for(actor, pk)) | {"errors": messages, "reason": data.get("reason", "")}
+    if isinstance(error, InvalidOrder):
+        messages = [said for fields in error.fields.values() for said in fields]
+    else:
+        messages = [said(error)]
+    typed = {"reason": data.get("reason", ""), "words": data.get("words", "")}
+    chosen = {"chosen": data.get("priority", ""), "chosen_hold": data.get("hold", "")}
+    return form(actor, order_for(actor, pk)) | typed | chosen | {"errors": messages}
+
+
+def said(error: HelicaseError) -> str:
+    """Why nothing was done, to somebody who cannot know whose change was first."""
+    return CHANGED if isinstance(error, Stale) else str(error)
+
+
+def _steer(actor: Actor, order: Order, data: Mapping[str, str]) -> None:
+    """What one person does alone, on the order as he has seen it."""
+    seen = data.get("edits", "")
+    edits = int(seen) if seen.isdecimal() and len(seen) < 10 else 0
+    on: dict[str, Any] = {"order": order, "actor": actor, "expected_edits": edits}
+    match data["do"]:
+        case "priority":
+            urgency.change_priority(priority=data.get("priority", ""), reason=data.get("reason", ""), **on)
+        case "hold":
+            urgency.hold(reason=data.get("hold", ""), **on)
+        case _:
+            urgency.release(**on)
+
+
+def _answer(actor: Actor, order: Order, data: Mapping[str, str]) -> None:
+    """Answer the request that the person has seen, and no other."""
+    request: HoldRequest | None = hold_requests([order]).get(order.pk)
+    if request is None or str(request.pk) != data.get("request"):
+        raise Answered(code="hold.answered")
+    _ANSWERS[data["do"]](actor, request, data.get("words", ""))
+
+
+_ANSWERS: dict[str, Callable[[Actor, HoldRequest, str], None]] = {
+    "confirm": lambda actor, request, words: holding.confirm(request=request, words=words, actor=actor),
+    "decline": lambda actor, request, words: holding.decline(request=request, words=words, actor=actor),
+    "withdraw": lambda actor, request, words: holding.withdraw(request=request, actor=actor),
+}

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from accounts.roles import Verb
 from dashboard import engine_line, outlook, stages
@@ -10,7 +10,8 @@ from dashboard.wording import WAY_OUT, between, flag, parked
 from foundation.actor import Actor
 from orders import selectors
 from orders.estimates import Finish
-from orders.models import Order
+from orders.holding import may_answer
+from orders.models import HoldRequest, Order
 from orders.selectors import Worklist
 
 EMPTY = {
@@ -22,6 +23,7 @@ EMPTY = {
     "late": "Nothing is late.",
     "unsigned": "No scored order is past the time its report was due.",
     "attention": "Nothing needs a person's attention.",
+    "hold": "No order is on hold.",
     "done": "No order has been closed yet.",
 }
 # What a filter lists, where its name alone leaves a doubt.
@@ -46,6 +48,7 @@ class Row:
     note: str  # small words under them
     place: str  # beside "Queued"
     finish: Finish | None = None
+    asked: HoldRequest | None = None  # that it waits
 
     @property
     def style(self) -> str:
@@ -60,6 +63,7 @@ class Page:
     stat: list[Row]
     rows: list[Row]
     worklist: Worklist
+    to_answer: list[HoldRequest]  # holds that this person can confirm or decline
     empty: str
 
     @property
@@ -87,12 +91,16 @@ def page(actor: Actor, *, chip: str, search: str, number: int) -> Page:
     """One page of rows. Open STAT orders are always all there, whatever the filter, the search or the page says."""
     found = selectors.worklist(actor, chip=chip, search=search, page=number)
     listed = [*found.stat, *found.rows]
-    places, finishes = engine_line.places(listed), outlook.of_rows(listed)
-    rows = {order.pk: row(order, actor, places.get(order.pk, ""), finishes.get(order.pk)) for order in listed}
+    places, finishes = engine_line.places(listed, short=True), outlook.of_rows(listed)
+    rows = {
+        order.pk: replace(row(order, actor, places.get(order.pk, ""), finishes.get(order.pk)), asked=found.asked.get(order.pk))
+        for order in listed
+    }
     return Page(
         stat=[rows[order.pk] for order in sorted(found.stat, key=_soonest)],
         rows=[rows[order.pk] for order in found.rows],
         worklist=found,
+        to_answer=[asked for asked in found.asked.values() if may_answer(actor, asked.order, asked)],
         empty=f"No order matches “{found.search}”." if found.search else EMPTY[found.chip],
     )
 
@@ -115,6 +123,8 @@ def _progress(order: Order) -> tuple[str, str]:
     if order.attention and order.ended_at is None:
         what = re.split(r"[.:;] ?", flag(order.attention), maxsplit=1)[0]
         return "▲ needs a person", f"{what}: {WAY_OUT}" if parked(order.attention) else what
+    if order.hold_reason and order.ended_at is None:
+        return "", flag(order.hold_reason)
     if order.state == "in_analysis":
         return "", ""
     if order.scored_at is not None:

@@ -296,7 +296,7 @@ def _foretold(found: Whereabouts, told: Sequence[Forecast | None]) -> Whereabout
     known = [one for one in told if one is not None]
     if not known or len(known) < len(told):
         return found
-    ahead = None if found.began is not None else min(one.ahead for one in known)
+    ahead = None if found.state == "running" else min(one.ahead for one in known)
     return replace(found, low=max(one.earliest for one in known), high=max(one.latest for one in known), ahead=ahead)
 
 

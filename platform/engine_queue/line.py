@@ -57,7 +57,9 @@ _LINE = """
                           ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING)
     )
     SELECT run.order_id, line.deployment_id, item_set.kind, line.items, line.tokens, line.ahead, line.items_ahead, line.behind,
-           line.running_items, line.paused, line.foretold, line.low, line.high
+           line.running_items, line.paused, line.foretold, line.low, line.high,
+           EXISTS (SELECT 1 FROM engine_queue_job AS stuck
+                   WHERE stuck.run_id = run.id AND stuck.state IN ('queued', 'running') AND stuck.attention <> '')
     FROM line JOIN engine_queue_run AS run ON run.id = line.id
     JOIN engine_queue_itemset AS item_set ON item_set.id = run.item_set_id
     WHERE run.order_id = ANY(%(orders)s)
@@ -94,6 +96,8 @@ class Place:
     ahead: float  # tokens of those that start first
     items_ahead: int
     behind: float  # tokens of those that start later and are being computed already
+    begun: bool  # some of it is in an engine
+    stuck: bool  # a part of it waits for a person
     claimed: bool  # all that is left is in an engine …
     paused: bool  # … where it stands still for more urgent work
     low: datetime | None  # … and which expects to be done with it between these two; None: nothing of late
@@ -158,10 +162,12 @@ def rates(kinds: Iterable[Kind]) -> dict[Kind, Rate]:
 
 def _place(
     deployment: str, kind: str, items: int, tokens: float, ahead: float, items_ahead: int, behind: float,
-    running: int, paused: bool, foretold: bool, low: datetime | None, high: datetime | None,
+    running: int, paused: bool, foretold: bool, low: datetime | None, high: datetime | None, stuck: bool,
 ) -> Place:  # fmt: skip
     known = (low, high) if foretold else (None, None)
-    return Place((deployment, kind), items, tokens, ahead, int(items_ahead), behind, running >= items, paused, *known)
+    return Place(
+        (deployment, kind), items, tokens, ahead, int(items_ahead), behind, running > 0, stuck, running >= items, paused, *known
+    )
 
 
 def _added(by_worker: Mapping[str, Sequence[tuple[datetime, datetime, float]]], alive: Sequence[str]) -> Rate:

@@ -132,7 +132,7 @@ class Job(models.Model):
     began_at = models.DateTimeField(null=True)  # when the engine began with it, after the claim
     finish_low = models.DateTimeField(null=True)  # when the engine expects to be done with it: between these two
     finish_high = models.DateTimeField(null=True)
-    engine_ahead = models.PositiveIntegerField(null=True)  # requests that the engine takes before its first
+    engine_ahead = models.PositiveIntegerField(null=True)  # requests that the engine takes before its next; null: one of it runs
     reported_at = models.DateTimeField(null=True)  # by the database's clock
     pauses = models.JSONField(default=list, db_default=models.Value([], models.JSONField()))  # [{attempt, how, since, until}]
 

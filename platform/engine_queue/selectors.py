@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -10,7 +10,8 @@ from django.db import connection
 from django.db.models import BooleanField, Exists, ExpressionWrapper, OuterRef, Q, QuerySet
 
 from engine_queue.lease_time import DatabaseNow
-from engine_queue.models import Errand, Job, Run, RunKind, Worker
+from engine_queue.models import OPEN, Errand, Job, Run, RunKind, Worker
+from engine_queue.reporter import FRESH_SECONDS
 from engine_queue.whereabouts import Part, Pause
 from registry.models import TestVersion
 
@@ -22,6 +23,23 @@ _POSITIONS = """
           AND deployment_name = ANY(ARRAY(SELECT DISTINCT deployment_id FROM engine_queue_run WHERE id = ANY(%(runs)s)))
     ) AS line WHERE run_id = ANY(%(runs)s) GROUP BY run_id
 """
+
+
+# What a worker said of its jobs is believed for as long as it can be expected to have said it anew.
+_IN_ENGINES = """
+    SELECT run.order_id, bool_or(job.engine_state = 'running'),
+           min(job.engine_ahead) FILTER (WHERE job.reported_at > clock_timestamp() - make_interval(secs => %(fresh)s))
+    FROM engine_queue_job AS job JOIN engine_queue_run AS run ON run.id = job.run_id
+    WHERE job.state = 'running' AND NOT job.held AND run.order_id = ANY(%(orders)s) GROUP BY run.order_id
+"""
+
+
+@dataclass(frozen=True)
+class InEngine:
+    """An order of which an engine has a part."""
+
+    runs: bool  # something of it is computed
+    ahead: int | None  # requests that the engine takes before its next one; None: it has not said so lately
 
 
 @dataclass(frozen=True)
@@ -39,6 +57,9 @@ class WorkerView:
     held: int  # jobs
     tokens_per_second: float
     halted: str  # why it takes no work; blank: it does
+    freezes: int  # passes that stood still between two layers while STAT ran, since it started
+    frozen_seconds: float  # for how long
+    sent_away: int  # requests that gave their place to more urgent ones
     load_seconds: dict[str, float]  # deployment → how long it took to load here
     started_at: datetime
     last_seen: datetime
@@ -83,6 +104,26 @@ def positions(run_ids: Collection[UUID]) -> dict[UUID, int]:
     with connection.cursor() as cursor:
         cursor.execute(_POSITIONS, {"runs": list(run_ids)})
         return dict(cursor.fetchall())
+
+
+def in_engines(order_ids: Collection[UUID]) -> dict[UUID, InEngine]:
+    """Where the orders stand of which an engine has a part that is not on hold; the others are left out."""
+    if not order_ids:
+        return {}
+    with connection.cursor() as cursor:
+        cursor.execute(_IN_ENGINES, {"orders": list(order_ids), "fresh": FRESH_SECONDS})
+        return {order: InEngine(runs, ahead) for order, runs, ahead in cursor.fetchall()}
+
+
+def told_lately(order_id: UUID) -> bool:
+    """Whether a worker has said in the last seconds where it has a part of this order."""
+    fresh = DatabaseNow() - timedelta(seconds=FRESH_SECONDS)
+    return Job.objects.filter(run__order_id=order_id, state="running", reported_at__gt=fresh).exists()
+
+
+def waits_for_person(order_id: UUID) -> bool:
+    """Whether a part of an order does not go on before somebody says so."""
+    return Job.objects.filter(run__order_id=order_id, state__in=OPEN).exclude(attention="").exists()
 
 
 def deployments_in_use() -> set[str]:
@@ -135,7 +176,15 @@ def _view(worker: Any) -> WorkerView:
         held=int(stats.get("held", 0)),
         tokens_per_second=float(stats.get("tokens_per_second", 0)),
         halted=stats.get("halted", ""),
+        freezes=int(_sum(stats, "freezes")),
+        frozen_seconds=_sum(stats, "frozen_seconds"),
+        sent_away=int(_sum(stats, "evictions")),
         load_seconds=stats.get("load_seconds", {}),
         started_at=worker.started_at,
         last_seen=worker.seen_at,
     )
+
+
+def _sum(stats: dict[str, Any], figure: str) -> float:
+    """Of the engines of a worker."""
+    return float(sum(engine.get(figure, 0) for engine in stats.get("engines", {}).values()))

@@ -41,7 +41,7 @@ class Whereabouts:
     pauses: tuple[Pause, ...] = ()
     low: float | None = None  # when it ends, as the engine foresees it
     high: float | None = None
-    ahead: int | None = None  # requests that the engine takes before the first one of a job that has not begun
+    ahead: int | None = None  # requests that the engine takes before the next one of a job of which none runs
 
 
 def pauses_of(parts: Iterable[Part], now: float) -> tuple[Pause, ...]:

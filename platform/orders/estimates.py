@@ -14,6 +14,7 @@ from django.db.models import Sum
 
 from engine_queue import line
 from engine_queue.line import Place, Rate
+from engine_queue.models import OPEN, Run
 from foundation import clock
 from orders.models import Intake, Order
 from registry.priority import PRIORITY_RANK
@@ -47,7 +48,7 @@ class Finish:
 
     low: datetime
     high: datetime
-    ahead: int  # items that start first
+    ahead: int  # items that start before its first; 0 once an engine has some of it
     served: bool  # a worker lives; else this is how it would be if one did
     paused: bool  # nothing of it is computed now, because more urgent work is
 
@@ -74,6 +75,21 @@ def finishes(orders: Iterable[Order]) -> dict[UUID, Finish]:
     return {order: finish for order, finish in made.items() if finish is not None}
 
 
+def if_it_went_on(order: Order) -> Finish | None:
+    """When an order on hold would be scored if it were let go now; None where nothing can be said."""
+    run = Run.objects.filter(order_id=order.pk, state__in=OPEN).select_related("item_set").first()
+    if run is None:
+        return None
+    kind, now = (run.deployment_id, run.item_set.kind), clock.now()
+    rate = line.rates([kind]).get(kind)
+    if rate is None or not rate.served:
+        return None
+    before = line.before(run.deployment_id, {run.rank: run.due_at})[run.rank]
+    left = run.tokens * (run.items_total - run.items_done) / run.items_total
+    low, high = (now + timedelta(seconds=seconds) for seconds in _range(left + before.tokens, rate))
+    return Finish(low, high, before.items, served=True, paused=False)
+
+
 def tokens(intake: Intake) -> int:
     """Of all accepted items, as if nothing were shared."""
     if _kind(intake) == "variant":
@@ -83,16 +99,22 @@ def tokens(intake: Intake) -> int:
 
 
 def _finish(place: Place, rate: Rate | None, now: datetime) -> Finish | None:
-    """The engine's word where it has everything; what measured rates say otherwise, and never earlier than the engine expects."""
+    """The engine's word where it has everything; what measured rates say otherwise, and never earlier than the engine expects.
+
+    None where nothing is known, and where a part of it waits for a person: who knows until when.
+    """
+    if place.stuck:
+        return None
+    ahead = 0 if place.begun else place.items_ahead
     if place.claimed and place.low is not None and place.high is not None:
         earliest = max(now, place.low)
-        return Finish(earliest, max(earliest, place.high), place.items_ahead, served=True, paused=place.paused)
+        return Finish(earliest, max(earliest, place.high), ahead, served=True, paused=place.paused)
     if rate is None or place.tokens <= 0:
         return None
     low, high = _range(place.tokens + place.ahead, rate)
     high += place.behind / rate.tokens_per_second * SPREAD
     ends = now + timedelta(seconds=low), now + timedelta(seconds=high)
-    return Finish(max(ends[0], place.low or now), max(ends[1], place.high or now), place.items_ahead, rate.served, place.paused)
+    return Finish(max(ends[0], place.low or now), max(ends[1], place.high or now), ahead, rate.served, place.paused)
 
 
 def _expectation(priority: str, ahead: line.Before, total: int, rate: Rate | None) -> Expectation:

@@ -1,4 +1,4 @@
-"""The life of an order and of an intake. Hold and needs-attention are flags beside the state."""
+"""The life of an order, an intake, and a request to hold a STAT order. Hold and needs-attention are flags beside the state."""
 
 from foundation.machine import Machine
 
@@ -13,6 +13,12 @@ ORDER = Machine(
         "awaiting_review": frozenset({"awaiting_second_review", "reported", "in_analysis", "cancelled"}),
         "awaiting_second_review": frozenset({"reported", "in_analysis", "cancelled"}),
     },
+)
+
+HOLD_REQUEST = Machine(
+    table="orders_holdrequest",
+    initial=frozenset({"open"}),
+    edges={"open": frozenset({"confirmed", "declined", "withdrawn", "expired", "void"})},  # void: what it asked for came otherwise
 )
 
 INTAKE = Machine(

@@ -243,6 +243,41 @@ class Order(models.Model):
         return self.performing_laboratory_id
 
 
+class HoldRequest(models.Model):
+    """One person asks that a STAT order waits; it does when a second person agrees in time."""
+
+    id = models.BigAutoField(primary_key=True)
+    organisation_id = models.UUIDField()  # the performing laboratory
+    order = models.ForeignKey(Order, on_delete=models.PROTECT, related_name="hold_requests")
+    reason = models.CharField(max_length=60)  # reason code
+    words = models.CharField(max_length=300, blank=True)
+    asked_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
+    asked_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    state = models.CharField(max_length=10, default="open")
+    version = models.PositiveIntegerField(default=1)
+    answered_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")
+    answered_at = models.DateTimeField(null=True)
+    answer = models.CharField(max_length=300, blank=True)  # in words: why it was confirmed or declined
+
+    objects = ScopedManager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(fields=["order"], condition=Q(state="open"), name="one_open_hold_request"),
+            models.CheckConstraint(
+                condition=~Q(state="confirmed") | (Q(answered_by__isnull=False) & ~Q(answered_by=models.F("asked_by"))),
+                name="hold_confirmed_by_another",
+            ),
+        ]
+        indexes = [models.Index(fields=["expires_at"], condition=Q(state="open"), name="hold_request_open")]
+
+    @property
+    def audit_organisation_id(self) -> UUID:
+        """Whose auditors see its events."""
+        return self.organisation_id
+
+
 class AccessionCounter(models.Model):
     """Last accession number given in a year."""
 

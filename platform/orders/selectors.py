@@ -1,17 +1,18 @@
 """What people may read of orders. Every function takes the actor and returns nothing he may not see."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
 from django.db.models import Count, Q, QuerySet
 
-from accounts.models import Organisation
+from accounts.models import Organisation, User
 from accounts.roles import Verb
 from audit.models import Event
 from foundation import clock
 from foundation.actor import Actor
 from foundation.errors import NotFound
-from orders.models import Intake, IntakeRecord, Order, Patient, PatientIdentifier
+from orders.models import HoldRequest, Intake, IntakeRecord, Order, Patient, PatientIdentifier
 from registry.models import TestVersion
 from registry.priority import PRIORITY_RANK, Priority
 
@@ -82,6 +83,21 @@ def timeline(order: Order) -> list[Event]:
     return list(Event.objects.filter(about).order_by("id"))
 
 
+def hold_requests(orders: Iterable[Order]) -> dict[UUID, HoldRequest]:
+    """The requests to hold these orders that wait for a second person, by order."""
+    return _asked(HoldRequest.objects.filter(order__in=[order.pk for order in orders]))
+
+
+def _asked(requests: QuerySet[HoldRequest]) -> dict[UUID, HoldRequest]:
+    waiting = requests.filter(state="open", expires_at__gt=clock.now()).select_related("order", "asked_by")
+    return {request.order_id: request for request in waiting.order_by("expires_at")}
+
+
+def names(people: Iterable[str]) -> dict[str, str]:
+    """Who these people of a timeline are, by their ids."""
+    return {str(pk): name for pk, name in User.objects.filter(pk__in=set(people)).values_list("pk", "name")}
+
+
 @dataclass(frozen=True)
 class Chip:
     """One filter of the worklist."""
@@ -103,6 +119,7 @@ class Worklist:
     search: str
     page: int
     pages: int
+    asked: dict[UUID, HoldRequest]  # holds that wait for a second person, by order, the one that ends first before the others
     matching: int  # orders on all pages
     stat_matching: int  # STAT orders that the filter and the search would find too
 
@@ -116,6 +133,7 @@ LABELS = {
     "late": "Late",
     "unsigned": "Report overdue",
     "attention": "Needs attention",
+    "hold": "On hold",
     "done": "Closed",
 }
 
@@ -140,6 +158,7 @@ def worklist(actor: Actor, *, chip: str = "open", search: str = "", page: int = 
         search=search,
         page=page,
         pages=pages,
+        asked=_asked(HoldRequest.objects.filter(order__in=reach)),
         matching=matching,
         stat_matching=counts["stat"],
     )
@@ -201,6 +220,7 @@ def _condition(chip: str, actor: Actor) -> Q:
         "late": Q(scored_at=None) & (Q(result_due__lt=now) | Q(report_due__lt=now)),  # the laboratory can still hurry
         "unsigned": Q(scored_at__isnull=False, report_due__lt=now),  # done, but nobody has put a name to it
         "attention": ~Q(attention=""),
+        "hold": ~Q(hold_reason=""),
         "done": Q(pk__in=[]),
     }
     return conditions.get(chip, Q())

@@ -18,12 +18,13 @@ from foundation import clock
 from foundation.actor import Actor
 from foundation.errors import Refused, Stale
 from foundation.reasons import Reason
-from orders import estimates, hints
+from orders import estimates, hints, urgency
 from orders.accession import next_accession
 from orders.errors import InvalidOrder, OrderConflict
 from orders.identity import identify
 from orders.machines import ORDER
 from orders.models import Intake, Order, Patient, Specimen
+from orders.remarks import LONG, remark
 from orders.requests import OrderRequest, SpecimenDetails
 from orders.validation import validate
 from registry.priority import PRIORITY_RANK, Priority
@@ -106,15 +107,15 @@ def cancel(*, actor: Actor, order: Order, reason: str, expected_edits: int) -> N
     `expected_edits` is what the person saw: results that came in meanwhile do not matter, another person's change does.
     """
     require(actor, Verb.CANCEL, order.ordering_organisation_id, order.performing_laboratory_id)
-    if not reason.strip():
-        raise InvalidOrder({"reason": ["Say why the order is cancelled."]})
+    words = remark(reason, field="reason", most=LONG, missing="Say why the order is cancelled.")
     said = str(Reason.ORDER_CANCELLED)
     with transaction.atomic():
         locked = Order.objects.select_for_update().get(pk=order.pk)
         if locked.edits != expected_edits:
             raise Stale(code="state.stale")
-        changes: dict[str, Any] = {"ended_at": clock.now(), "cancelled_reason": reason.strip()[:500], "edits": locked.edits + 1}
+        changes: dict[str, Any] = {"ended_at": clock.now(), "cancelled_reason": words, "edits": locked.edits + 1}
         audit.transition(ORDER, locked, to="cancelled", actor=actor, reason=said, risk="", **changes)
+        urgency.void_request(locked, actor)
         for run in Run.objects.filter(order_id=order.pk).exclude(state__in=["scored", "cancelled"]).order_by("created_at"):
             cancelling.cancel_run(run, actor=actor, reason=said)
         hints.changed(locked)

@@ -16,7 +16,9 @@ from foundation.errors import Refused, Stale
 from foundation.reasons import Reason
 from orders import hints
 from orders.errors import InvalidOrder
-from orders.models import Order
+from orders.machines import HOLD_REQUEST
+from orders.models import HoldRequest, Order
+from orders.remarks import remark
 from registry.priority import PRIORITY_RANK, Priority
 
 HOLD_REASONS = (Reason.HOLD_SPECIMEN, Reason.HOLD_INPUT, Reason.HOLD_REQUESTER, Reason.HOLD_LABORATORY)
@@ -24,6 +26,10 @@ HOLD_REASONS = (Reason.HOLD_SPECIMEN, Reason.HOLD_INPUT, Reason.HOLD_REQUESTER, 
 
 class Closed(Refused):
     """This order is closed: its priority does not matter any more, and nothing of it can wait."""
+
+
+class Held(Refused):
+    """This order is on hold already."""
 
 
 class TwoPeople(Refused):
@@ -42,16 +48,15 @@ def change_priority(*, order: Order, priority: str, reason: str, actor: Actor, e
         require(actor, Verb.STAT, *parties)
     if priority not in PRIORITY_RANK:
         raise InvalidOrder({"priority": ["Choose STAT, ASAP, urgent or routine."]})
-    if not reason.strip():
-        raise InvalidOrder({"reason": ["Say why the priority changes."]})
+    words = remark(reason, field="reason", missing="Say why the priority changes.")
     with transaction.atomic():
-        locked = _locked(order, expected_edits)
+        locked = open_order(order, expected_edits)
         before, rank = locked.priority, PRIORITY_RANK[priority]
         if before == priority:
             raise InvalidOrder({"priority": [f"The order is {Priority(priority).label} already."]})
         action = "order.promoted" if rank < locked.rank else "order.demoted"
         changes: dict[str, Any] = {"priority": priority, "rank": rank, **_due(locked, priority)}
-        changes |= _words(locked, priority, reason.strip())
+        changes |= _words(locked, priority, words)
         _change(locked, action, actor, {"from": before, "to": priority}, **changes)
         for run in _open_runs(locked):
             steering.reclass_run(run, rank=rank, due_at=locked.result_due or run.due_at, actor=actor)
@@ -67,22 +72,33 @@ def hold(*, order: Order, reason: str, actor: Actor, second: Actor | None = None
     if reason not in HOLD_REASONS:
         raise InvalidOrder({"reason": ["Choose why the order waits."]})
     with transaction.atomic():
-        locked = _locked(order, expected_edits)
+        locked = open_order(order, expected_edits)
         if locked.hold_reason:
-            raise Refused("This order is on hold already.", code="order.on-hold")
+            raise Held(code="order.on-hold")
         if locked.priority == Priority.STAT and not _agreed(locked, actor, second):
             raise TwoPeople(code="hold.two-people")
-        facts = {"second": str(second.id)} if second else {}
-        _change(locked, "order.held", actor, facts, reason=reason, hold_reason=reason)
-        for run in _open_runs(locked):
-            steering.hold_run(run, actor=actor, reason=reason)
+        void_request(locked, actor)
+        put_on_hold(locked, reason, actor, {"second": str(second.id)} if second else {})
+
+
+def put_on_hold(locked: Order, reason: str, actor: Actor, facts: dict[str, str]) -> None:
+    """Hold an order that is locked and open, whoever had to agree having agreed."""
+    _change(locked, "order.held", actor, facts, reason=reason, hold_reason=reason)
+    for run in _open_runs(locked):
+        steering.hold_run(run, actor=actor, reason=reason)
+
+
+def void_request(locked: Order, actor: Actor) -> None:
+    """End an open request to hold a locked order, because the order was held or closed without it."""
+    for request in HoldRequest.objects.select_for_update().filter(order=locked, state="open"):
+        audit.transition(HOLD_REQUEST, request, to="void", actor=actor, answered_at=clock.now())
 
 
 def release(*, order: Order, actor: Actor, expected_edits: int | None = None) -> None:
     """Let an order on hold go on. Raises `NotPermitted`, `Refused` or `Stale`."""
     require(actor, Verb.HOLD, order.ordering_organisation_id, order.performing_laboratory_id)
     with transaction.atomic():
-        locked = _locked(order, expected_edits)
+        locked = open_order(order, expected_edits)
         if not locked.hold_reason:
             raise Refused("This order is not on hold.", code="order.not-on-hold")
         _change(locked, "order.released", actor, {}, reason=locked.hold_reason, hold_reason="")
@@ -90,7 +106,8 @@ def release(*, order: Order, actor: Actor, expected_edits: int | None = None) ->
             steering.release_run(run, actor=actor)
 
 
-def _locked(order: Order, expected_edits: int | None) -> Order:
+def open_order(order: Order, expected_edits: int | None = None) -> Order:
+    """The order, locked, as it stands now. Raises `Closed`, or `Stale` when somebody changed it since it had `expected_edits`."""
     locked = Order.objects.select_for_update(of=("self",)).select_related("test_version").get(pk=order.pk)
     if locked.state not in Order.OPEN:
         raise Closed(code="order.closed")
@@ -115,9 +132,9 @@ def _due(order: Order, priority: str) -> dict[str, datetime]:
 
 
 def _words(order: Order, priority: str, reason: str) -> dict[str, str]:
-    words = {"priority_reason": reason[:300]}
+    words = {"priority_reason": reason}
     if priority == Priority.STAT:
-        return {**words, "stat_reason": reason[:300]}
+        return {**words, "stat_reason": reason}
     return {**words, "attention": ""} if order.attention == Reason.STAT_REASON_MISSING else words
 
 

@@ -4,11 +4,13 @@ import { startDraft } from "./draft.js";
 import { startHtmx } from "./partials.js";
 import { startKeys } from "./keys.js";
 import { startLive } from "./live.js";
+import { startOnce } from "./once.js";
 import { startOrderForm } from "./order_form.js";
 
 startClock();
 startHtmx();
 startKeys();
 startLive();
+startOnce();
 startOrderForm();
 startDraft();

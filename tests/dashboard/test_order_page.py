@@ -202,7 +202,7 @@ def test_an_order_is_cancelled_with_its_reason(ward):
     ("said", "words"),
     [
         ({"reason": "  "}, "Say why the order is cancelled."), ({"confirmed": None}, "Tick the box"),
-        ({"edits": 0}, "Somebody else changed this first"),
+        ({"edits": 0}, "The order has changed since you opened this page"),
     ],
 )  # fmt: skip
 def test_a_cancellation_without_reason_confirmation_or_fresh_eyes_is_refused(ward, said, words):

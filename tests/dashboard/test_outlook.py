@@ -1,6 +1,7 @@
 """What pages say of the end of an order, of its pauses, and of being late before it is: in words, in the zone of the site."""
 
 import re
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -10,6 +11,7 @@ from foundation import clock
 from orders import risk
 from orders.models import Order
 from tests.dashboard.people import Ward, logged_in, read
+from tests.factories import make_request
 from tests.orders.test_estimates import claimed, measured, works
 
 pytestmark = pytest.mark.django_db
@@ -140,4 +142,82 @@ def test_an_order_on_hold_promises_nothing(ward):
     Order.objects.filter(pk=order.pk).update(hold_reason="hold.specimen")
     Run.objects.filter(order_id=order.pk).update(held=True)
     page = read(ward.analyst(), "order", order.pk)
-    assert "scored</span> · on hold" in page and 'id="expected"' not in page
+    assert "<b>On hold</b>" in page and 'id="expected"' not in page and "in line" not in page
+
+
+def held(order):
+    """On hold, as the service leaves it."""
+    Order.objects.filter(pk=order.pk).update(hold_reason="hold.specimen")
+    Run.objects.filter(order_id=order.pk).update(held=True)
+    Job.objects.filter(run__order_id=order.pk).update(held=True)
+    return order
+
+
+def test_an_order_on_hold_says_what_would_be_if_it_went_on(ward):
+    ward.order(variants=30, priority="urgent")
+    order = held(ward.order(variants=30))
+    page = read(ward.analyst(), "order", order.pk)
+    said = re.findall(rf"If it went on now, all would be scored between <b>{AT}</b> and <b>{AT}</b>, after 30 items of other", page)
+    assert len(said) == 1
+    Worker.objects.all().delete()
+    assert "If it went on" not in read(ward.analyst(), "order", order.pk)
+
+
+def test_the_worklist_shows_what_is_on_hold_and_why_and_lists_it(ward):
+    order = held(scoring(ward.order()))
+    ward.order()
+    page = read(ward.analyst(), "worklist", chip="hold")
+    assert re.findall(r'data-order="([^"]+)"', page) == [str(order.pk)]
+    assert "On hold · 0 of 3" in page and "A question about the specimen" in page and "On hold<b>1</b>" in page
+
+
+@pytest.mark.parametrize(
+    ("state", "ahead", "told", "long", "short"),
+    [
+        ("waiting", 38, 0, "38 computations ahead of it in the engine", "38 ahead in the engine"),
+        ("paused", 1, 0, "1 computation ahead of it in the engine", "1 ahead in the engine"),
+        ("waiting", 0, 0, "next in the engine", "next in the engine"), ("running", 5, 0, "", ""), ("waiting", 38, 60, "", ""),
+    ],
+)  # fmt: skip
+def test_where_an_order_stands_in_the_engine_is_said_while_nothing_of_it_runs_and_the_engine_says_so(
+    ward, state, ahead, told, long, short
+):
+    order = scoring(ward.order())
+    claimed(order, low=60, high=90, told=told, state=state)
+    Job.objects.filter(run__order_id=order.pk).update(engine_ahead=ahead)
+    page, listed = read(ward.analyst(), "order", order.pk), read(ward.analyst(), "worklist")
+    said = re.findall(r"<b>Scoring · 0 of 3</b>(?: · ([^<]+))?</span>", page)
+    assert said == [long] and f"Scoring · 0 of 3{' · ' + short if short else ''}</td>" in listed
+    assert "before it" not in page
+
+
+def test_an_order_between_two_parts_says_where_its_next_part_stands(ward):
+    ward.order(variants=1, priority="urgent")
+    order = scoring(ward.order())
+    assert "Scoring · 0 of 3</b> · next part 2nd in line" in read(ward.analyst(), "order", order.pk)
+
+
+def test_an_order_that_waits_in_an_engine_is_not_taken_for_one_whose_worker_stopped(ward):
+    order = ward.order()
+    Order.objects.filter(pk=order.pk).update(state="in_analysis", started_at=clock.now() - timedelta(seconds=40))
+    claimed(order, low=60, high=90, state="waiting")
+    page = read(ward.analyst(), "order", order.pk)
+    assert "no score for" not in page and 'id="expected"' in page
+
+
+def test_an_order_of_which_a_part_waits_for_a_person_promises_nothing(ward):
+    order = scoring(ward.order(variants=60))
+    first = Job.objects.filter(run__order_id=order.pk).earliest("pk")
+    Job.objects.filter(pk=first.pk).update(attention="job.cannot-start")
+    page = read(ward.analyst(), "order", order.pk)
+    assert "no estimate: a part of it waits for a person" in page and 'id="expected"' not in page
+    assert "<small>done" not in read(ward.analyst(), "worklist")
+
+
+def test_an_order_that_is_parked_has_no_place_in_the_line(ward):
+    order = ward.order()
+    somebody = replace(make_request(order.intake).patient, mrn=order.stated_mrn)
+    parked = ward.order(patient=somebody)
+    assert parked.state == "submitted"
+    page = read(ward.analyst(), "order", parked.pk)
+    assert "It has no place in the line: nothing of it is scored." in page

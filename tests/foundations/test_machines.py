@@ -12,14 +12,14 @@ from engine_queue.models import Job, Run
 from foundation.actor import process
 from foundation.errors import IllegalMove, Stale
 from foundation.machine import Machine
-from orders.machines import INTAKE, ORDER
+from orders.machines import HOLD_REQUEST, INTAKE, ORDER
 from orders.models import Intake, Order
 from reports.machines import REPORT
 from tests import factories
 
 pytestmark = pytest.mark.django_db
 
-MACHINES = [ORDER, INTAKE, RUN, JOB, REPORT]
+MACHINES = [ORDER, INTAKE, HOLD_REQUEST, RUN, JOB, REPORT]
 ROWS = {ORDER: Order, RUN: Run, JOB: Job, INTAKE: Intake}
 
 
