@@ -146,9 +146,7 @@ class EngineLoop:
         return self._steer(handle, self.engine.cancel)
 
     def reclass(self, handle: int, priority: Priority, due: float | None = None) -> bool:
-        """Ask for another class, and with `due` for another due time; True when the request had not ended yet. Both count from the
-        next layer on.
-        """
+        """Ask for another class, and another `due` time; True when it had not ended yet. Both count from the next layer on."""
         layers = self.engine.layers
         with self._wake:
             one = self._open.get(handle)

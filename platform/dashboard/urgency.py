@@ -73,10 +73,8 @@ def may_change(actor: Actor, order: Order, request: HoldRequest | None) -> bool:
 
 def refused(actor: Actor, pk: UUID, data: Mapping[str, str], error: HelicaseError) -> dict[str, object]:
     """The page again, on the order as it stands now, with what was typed and why it was not done."""
-    if isinstance(error, InvalidOrder):
-        messages = [said for fields in error.fields.values() for said in fields]
-    else:
-        messages = [said(error)]
+    fields = error.fields if isinstance(error, InvalidOrder) else {"": [said(error)]}
+    messages = [message for field in fields.values() for message in field]
     typed = {"reason": data.get("reason", ""), "words": data.get("words", "")}
     chosen = {"chosen": data.get("priority", ""), "chosen_hold": data.get("hold", "")}
     return form(actor, order_for(actor, pk)) | typed | chosen | {"errors": messages}

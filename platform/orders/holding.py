@@ -1,6 +1,8 @@
 """Hold a STAT order that another person placed: one asks, a second one agrees in time, and until then the work goes on."""
 
 from datetime import timedelta
+from typing import Any, cast
+from uuid import UUID
 
 from django.db import transaction
 
@@ -57,7 +59,7 @@ def ask(*, order: Order, reason: str, words: str, actor: Actor) -> HoldRequest:
         now = clock.now()
         made = HoldRequest.objects.create(
             organisation_id=locked.performing_laboratory_id, order=locked, reason=reason, words=said,
-            asked_by_id=actor.id, asked_at=now, expires_at=now + OPEN_FOR,
+            asked_by_id=cast(UUID, actor.id), asked_at=now, expires_at=now + OPEN_FOR,
         )  # fmt: skip
         _tell(locked, "order.hold_asked", made, actor, reason=reason)
         return made
@@ -146,8 +148,8 @@ def _open_of(locked: Order, *, overdue: bool = False) -> HoldRequest | None:
 
 
 def _end(found: HoldRequest, to: str, actor: Actor, words: str) -> None:
-    said = {"answered_by_id": actor.id, "answered_at": clock.now(), "answer": words}
-    audit.transition(HOLD_REQUEST, found, to=to, actor=actor, **said)
+    answered: dict[str, Any] = {"answered_by_id": actor.id, "answered_at": clock.now(), "answer": words}
+    audit.transition(HOLD_REQUEST, found, to=to, actor=actor, **answered)
 
 
 def _tell(locked: Order, action: str, request: HoldRequest, actor: Actor, *, reason: str = "") -> None:
