@@ -218,6 +218,8 @@ class Engine:
             "capped_starts": scheduler.capped_starts,
             "abandoned_passes": scheduler.abandoned_passes,
             "abandoned_tokens": scheduler.abandoned_tokens,
+            "stat_late": scheduler.dues.late,
+            "pressed_steps": scheduler.dues.pressed,
             "layers_until_start": self._starts.worst,
             "blocks_draining": pool.draining,
             **scheduler.swapping.stats(),

@@ -106,6 +106,8 @@ _ENGINE = (
     Metric("capped_starts", "counter", "sequences", "of STAT waited for a pass that had stood still as often or as long as it may"),
     Metric("abandoned_passes", "counter", "passes", "given up while they stood still: STAT took the blocks, or all was cancelled"),
     Metric("abandoned_tokens", "counter", "tokens", "of them, computed in part and to be computed again; not among `tokens`"),
+    Metric("stat_late", "counter", "requests", "of STAT ended with a result after the time by which they were due"),
+    Metric("pressed_steps", "counter", "steps", "in which a STAT request would have ended too late, so that lower work paused"),
     Metric(
         "layers_until_start",
         "gauge",

@@ -11,6 +11,7 @@ from engine.batch import Signal
 from engine.blocks import BlockPool
 from engine.budget import Budget
 from engine.config import EngineConfig
+from engine.dues import Dues
 from engine.errors import BlockAccounting
 from engine.forecast import Pending, Room
 from engine.ledger import Ledger
@@ -49,6 +50,7 @@ class Observed:
     steps = tokens = idle_slot_steps = 0
     trunk_tokens = recomputed_tokens = reused_tokens = evictions = pauses = 0
     trunks: Trunks
+    dues: Dues
     _kept_slots = 0  # that the classes below STAT leave free
     _waiting: Waiting
     _slots: Slots

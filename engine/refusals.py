@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from engine.dues import is_due
 from engine.errors import ContextTooLong, InvalidRequest, RequestTooLarge
 from engine.ledger import Ledger
 from engine.limits import Limits
@@ -32,6 +33,8 @@ def refuse_unservable(sequence: Sequence, limits: Limits, ledger: Ledger) -> Non
         raise InvalidRequest("what laboratories share stands under a salt each, and nothing else does")
     if not isinstance(sequence.sharing.salt, str) or not sequence.sharing.salt.isprintable():
         raise InvalidRequest("a salt is printable text")
+    if not is_due(sequence.due):
+        raise InvalidRequest(f"a due time is a number of seconds, not {sequence.due!r}")
     if sequence.need > limits.context:
         raise ContextTooLong(positions=sequence.need, context=limits.context)
     if ledger.most(sequence.need) > ledger.pool.total:

@@ -46,14 +46,14 @@ class Scheduler(Steering):
         self.trunks = Trunks(self.ledger, config)
         self.budget = Budget(config.token_budget, config.grid)
         self._slots, self._kept_slots = Slots(config, self.ledger, limits.window), min(config.reserve_slots, config.slots // 8)
-        self._waiting, self._dues, self._by_handle = Waiting(config), Dues(config), dict[int, Sequence]()
+        self._waiting, self.dues, self._by_handle = Waiting(config), Dues(config, clock), dict[int, Sequence]()
         self._doomed, self._pausing, self._resting = set[int](), set[int](), dict[int, Sequence]()
         self._in_flight, self.signal = False, Signal()
         self._settled: deque[Outcome] = deque()
 
     def add(self, handle: int, request: Request, priority: Priority, now: float, due: float = math.inf) -> None:
-        """Queue a request, or settle it at once as failed when it could never be served. STAT that would end after `due` at the
-        present pace makes lower work pause. ValueError for a handle below 0, which are those of trunks, or of one still open.
+        """Queue a request, or settle it at once as failed when it could never be served. Of STAT who is `due` first goes first, and who
+        would end too late at the present pace makes lower work pause. ValueError for a handle below 0, which are those of trunks, or of one still open.
         """
         if handle < 0 or handle in self._by_handle:
             raise ValueError(f"handle {handle} is {'below 0' if handle < 0 else 'that of a request which has not ended'}")
@@ -65,7 +65,7 @@ class Scheduler(Steering):
             self._settled.append(sequence.outcome("failed", refusal, self.clock(), self.limits))
             return
         self._by_handle[handle] = sequence
-        self._dues.add(sequence)
+        self.dues.add(sequence)
         self.ledger.settle_kind(sequence)
         self._enter(sequence)
 
@@ -90,13 +90,13 @@ class Scheduler(Steering):
     def schedule(self, now: float) -> Batch:
         """Admit what fits and cut the next chunk of each running sequence within the token budget."""
         self._now = now
-        self._dues.begin(now)
+        self.dues.begin(now)
         self.ledger.serve_short()
         self.swapping.look_at_files(now, self._waiting)
         self._admit(now)
-        self._slots.pressed = self._dues.pressing(now, self._slots.of_stat())
+        self._slots.pressed = self.dues.pressing(now, self._slots.of_stat(), self._waiting.of_stat())
         rows = [] if self.making_way else self._rows()
-        self._dues.dealt(now, stat=self._slots.has_stat)
+        self.dues.dealt(now, stat=self._slots.has_stat)
         self.idle_slot_steps += self._next() is not None
         self._in_flight = True
         return self.swapping.batch(rows, self.signal, stoppable=self.stoppable)
@@ -202,7 +202,7 @@ class Scheduler(Steering):
         del self._by_handle[sequence.handle]
         self._resting.pop(sequence.handle, None)
         self._waiting.take(sequence)
-        self._dues.drop(sequence)
+        self.dues.drop(sequence, state)
         self._slots.leave(sequence)
         self.swapping.end(sequence)
         if isinstance(sequence, Trunk):

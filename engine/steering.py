@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from engine.admission import Admission
-from engine.dues import Dues
+from engine.dues import is_due
 from engine.errors import EngineError
 from engine.request import Priority, State
 from engine.sequence import Sequence
@@ -23,7 +23,6 @@ class Steering(Admission):
     _in_flight: bool
     _doomed: set[int]  # cancelled while a step computes them
     _pausing: set[int]  # put on hold while a step computes them
-    _dues: Dues
 
     def cancel(self, handle: int) -> bool:
         """Cancel in any state."""
@@ -33,22 +32,24 @@ class Steering(Admission):
         return sequence is not None
 
     def reclass(self, handle: int, priority: Priority, due: float | None = None) -> bool:
-        """Give it another class from the next decision on; it is the last in it, or the first if it had run already. With `due` it
-        shall have ended by then, else by when it was to before.
+        """Give it another class from the next decision on; it is the last in it, or the first if it had run already, and among STAT
+        the last of those who are due no later. With a number as `due` it shall have ended by then, else by when it was to before.
         """
         sequence = self._open(handle)
         if sequence is None:
             return False
-        if due is not None:
-            sequence.due = due
-            self._dues.add(sequence)
-        trunk, priority = self.trunks.waited_for(sequence), Priority(priority)
+        trunk, priority, due = self.trunks.waited_for(sequence), Priority(priority), due if is_due(due) else sequence.due
+        in_place = priority == sequence.priority and (priority is not Priority.STAT or due == sequence.due)
+        if trunk is not None:
+            trunk.count(sequence, -1)
+        sequence.due = due
+        self.dues.add(sequence)
         if trunk is not None:
             self._reclass_waiter(trunk, sequence, priority)
         elif sequence.running:
             sequence.priority = priority
             self._slots.hold(sequence)
-        elif handle in self._resting or priority == sequence.priority:
+        elif handle in self._resting or in_place:
             sequence.priority = priority
         else:
             self._waiting.take(sequence)
@@ -87,9 +88,8 @@ class Steering(Admission):
 
     def _reclass_waiter(self, trunk: Trunk, waiter: Sequence, priority: Priority) -> None:
         """As when it came, a STAT does without a trunk of a lower class where it is sooner alone."""
-        trunk.classes[waiter.priority] -= 1
-        trunk.classes[priority] += 1
         waiter.priority = priority
+        trunk.count(waiter, 1)
         if len(trunk.waiters) > 1 and self.trunks.sooner_alone(trunk, waiter):
             self.trunks.leave(waiter)
             self._waiting.append(waiter)

@@ -12,6 +12,7 @@ import bisect
 import itertools
 import math
 from array import array
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import cast
@@ -34,6 +35,7 @@ class Trunk(Scoring):
 
     waiters: dict[int, Sequence] = field(default_factory=dict)
     classes: list[int] = field(default_factory=lambda: [0] * len(Priority))  # waiters of each
+    dues: Counter[float] = field(default_factory=Counter)  # of its waiters of STAT, and how many have each
     whole: int = 0  # waiters for all of the window
     branches: list[tuple[int, int]] = field(default_factory=list)  # (at, handle), ascending; some may have left
     foretold: dict[int, float] = field(default_factory=dict)  # log P of a branch's first own token, by handle
@@ -55,7 +57,7 @@ class Trunk(Scoring):
         branch = branch_of(waiter)
         self.waiters[waiter.handle] = waiter
         waiter.place, waiter.trunk = self.waiters, self
-        self.classes[waiter.priority] += 1
+        self.count(waiter, 1)
         self.whole += branch is None
         if branch is not None:
             entry = branch.at, waiter.handle
@@ -68,8 +70,21 @@ class Trunk(Scoring):
         """One waits no more."""
         del self.waiters[waiter.handle]
         waiter.place = waiter.trunk = None
-        self.classes[waiter.priority] -= 1
+        self.count(waiter, -1)
         self.whole -= branch_of(waiter) is None
+
+    def count(self, waiter: Sequence, more: int) -> None:
+        """One more, or less, of its class and due time."""
+        self.classes[waiter.priority] += more
+        if waiter.priority is Priority.STAT:
+            self.dues[waiter.due] += more
+            if not self.dues[waiter.due]:
+                del self.dues[waiter.due]
+
+    @property
+    def first_due(self) -> float:
+        """By when the first of STAT shall have ended."""
+        return min(self.dues, default=math.inf)
 
     def aim(self) -> None:
         """Compute as far as the waiters need, and no further."""
@@ -94,11 +109,13 @@ class Trunk(Scoring):
 
 
 def reclass(trunk: Trunk, waiting: Waiting, slots: Slots) -> None:
-    """A trunk has the class of its most urgent waiter, whether it waits itself or runs, and not for longer than that one waits."""
-    priority = next((priority for priority in Priority if trunk.classes[priority]), trunk.priority)
-    if priority != trunk.priority:
+    """A trunk has the class of its most urgent waiter, and of STAT the first due time, whether it waits itself or runs, and not for
+    longer than that one waits.
+    """
+    priority, due = next((priority for priority in Priority if trunk.classes[priority]), trunk.priority), trunk.first_due
+    if priority != trunk.priority or due != trunk.due:
         waiting.take(trunk)
-        trunk.priority = priority
+        trunk.priority, trunk.due = priority, due
         if trunk.running:
             slots.hold(trunk)
         else:
@@ -148,6 +165,8 @@ class Trunks:
             return None
         trunk.beside = max(trunk.beside, own)
         trunk.welcome(sequence)
+        if trunk.place is None and not trunk.running:  # it is new
+            trunk.due = trunk.first_due
         return trunk
 
     def sooner_alone(self, trunk: Trunk, sequence: Sequence) -> bool:

@@ -1,5 +1,5 @@
-"""Who waits, and who is next: by class, within a class by arrival, with bounds on how often one may be passed over by its own class
-or those below, and on how long the class above goes before it.
+"""Who waits, and who is next: by class, within STAT by due time, and then by arrival, with bounds on how often one may be passed over
+by its own class or those below, and on how long the class above goes before it.
 """
 
 from __future__ import annotations
@@ -16,6 +16,20 @@ from engine.sequence import Sequence
 SIGHT = 8  # how far behind one that does not fit another is looked for, so that choosing costs the same however long the queue is
 
 Queue = OrderedDict[int, Sequence]
+
+
+def _sort_in(queue: Queue, sequence: Sequence, *, first: bool) -> None:
+    """Behind those who are due earlier, and as early unless it is the `first` of these. Who comes later is seldom due earlier: mostly
+    it stays at the end.
+    """
+    queue.move_to_end(sequence.handle)
+    later: list[int] = []
+    for other in islice(reversed(queue.values()), 1, None):
+        if other.due < sequence.due or (other.due == sequence.due and not first):
+            break
+        later.append(other.handle)
+    for handle in reversed(later):
+        queue.move_to_end(handle)
 
 
 class Waiting:
@@ -45,14 +59,16 @@ class Waiting:
         return [sequence for queue in self._all for sequence in tuple(queue.values())]
 
     def append(self, sequence: Sequence, *, first: bool = False) -> None:
-        """Wait at the end of the class, or at its head for one that had run already."""
+        """Wait at the end of the class, or at its head for one that had run already; of STAT, among those who are due as early."""
         aside, forked, others = self._queues[sequence.priority]
         queue = others if sequence.computed == 0 else forked if sequence.started_at is None else aside
         queue[sequence.handle] = sequence
         sequence.place = queue
         if sequence.passed >= self._patience and queue is others:
             self._impatient[sequence.handle] = sequence
-        if first:
+        if sequence.priority is Priority.STAT:
+            _sort_in(queue, sequence, first=first)
+        elif first:
             queue.move_to_end(sequence.handle, last=False)
 
     def count(self, priority: Priority) -> int:
@@ -62,6 +78,10 @@ class Waiting:
     def first(self) -> Sequence | None:
         """The first of the most urgent class."""
         return next(iter(self)) if self else None
+
+    def of_stat(self) -> Iterator[Sequence]:
+        """The first few of STAT, in order."""
+        return islice(chain.from_iterable(queue.values() for queue in self._queues[Priority.STAT]), SIGHT)
 
     def holding(self, above: Priority) -> list[Sequence]:
         """Of the classes below one, who stands aside and branches, in order."""

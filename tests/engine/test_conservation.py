@@ -100,7 +100,8 @@ class Life(RuleBasedStateMachine):
     def steer(self, data: st.DataObject, priority: Priority, what: str) -> None:
         if self.next:
             handle = data.draw(st.integers(0, self.next - 1))
-            getattr(self.policy, what)(handle, *([priority] if what == "reclass" else []))
+            given = [priority, data.draw(st.sampled_from((None, self.now, self.now + 9.0)))] if what == "reclass" else []
+            getattr(self.policy, what)(handle, *given)
 
     @rule(request=requests(), cancelled=st.integers(0, 60), fault=st.integers(0, 12), late=st.booleans())
     def step(self, request: Request, cancelled: int, fault: int, late: bool) -> None:
@@ -139,6 +140,15 @@ class Life(RuleBasedStateMachine):
                 ready = [dataclasses.replace(row, tokens=list(row.tokens)) for row in group.drawing]
                 assert ready == [dataclasses.replace(one.row(one.target)) for one in group.values()]
                 assert {one.handle for one in group.short} >= {one.handle for one in group.values() if one.target > one.room}
+
+    @invariant()
+    def stat_waits_in_the_order_of_its_due_times(self) -> None:
+        for queue in self.policy._waiting._queues[Priority.STAT]:
+            dues = [one.due for one in queue.values()]
+            assert dues == sorted(dues)
+        for one in self.policy._by_handle.values():
+            if isinstance(one, Trunk) and one.waiters and one.priority is Priority.STAT:
+                assert one.due == min(waiter.due for waiter in one.waiters.values() if waiter.priority is Priority.STAT)
 
     def teardown(self) -> None:
         for handle in self.open:
