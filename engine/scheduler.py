@@ -52,8 +52,9 @@ class Scheduler(Steering):
         self._settled: deque[Outcome] = deque()
 
     def add(self, handle: int, request: Request, priority: Priority, now: float, due: float = math.inf) -> None:
-        """Queue a request, or settle it at once as failed when it could never be served. Of STAT who is `due` first goes first, and who
-        would end too late at the present pace makes lower work pause. ValueError for a handle below 0, which are those of trunks, or of one still open.
+        """Queue a request, or settle it at once as failed when it could never be served. Of STAT who is `due` first goes first, and
+        who would end too late at the present pace makes lower work pause. ValueError for a handle below 0, which are those of
+        trunks, or of one still open.
         """
         if handle < 0 or handle in self._by_handle:
             raise ValueError(f"handle {handle} is {'below 0' if handle < 0 else 'that of a request which has not ended'}")

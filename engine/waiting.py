@@ -1,5 +1,5 @@
-"""Who waits, and who is next: by class, within STAT by due time, and then by arrival, with bounds on how often one may be passed over
-by its own class or those below, and on how long the class above goes before it.
+"""Who waits, and who is next: by class, within STAT by due time, and then by arrival, with bounds on how often one may be passed
+over by its own class or those below, and on how long the class above goes before it.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ Queue = OrderedDict[int, Sequence]
 
 
 def _sort_in(queue: Queue, sequence: Sequence, *, first: bool) -> None:
-    """Behind those who are due earlier, and as early unless it is the `first` of these. Who comes later is seldom due earlier: mostly
-    it stays at the end.
+    """Behind those who are due earlier, and as early unless it is the `first` of these. Who comes later is seldom due earlier, and
+    stays at the end.
     """
     queue.move_to_end(sequence.handle)
     later: list[int] = []

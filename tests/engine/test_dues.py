@@ -131,7 +131,7 @@ def test_a_due_time_that_has_passed_leaves_it_first_and_lower_work_paused_until_
     run.step(10)
     assert (run.now > 14.0, run.policy.progress(lower), run.policy._slots.pressed) == (True, before, True)
     run.finish()
-    assert (run.outcomes[late].state, list(run.outcomes)[0]) == ("finished", late)
+    assert (run.outcomes[late].state, next(iter(run.outcomes))) == ("finished", late)
 
 
 def test_who_ended_too_late_is_counted_and_who_did_not_is_not() -> None:
