@@ -48,7 +48,7 @@ def stat(options: Options) -> Measured:
     result.figures["layer_check_us"] = _check()
     result.figures["routine_loss"] = lost - share
     result.notes.append(f"one STAT request a second: routine work lost {lost:.3f}, an idle engine would be busy {share:.3f}")
-    for name in ("layers_until_start", "capped_starts", "freezes", "abandoned_passes"):
+    for name in ("layers_until_start", "layers_behind_stat", "capped_starts", "freezes", "abandoned_passes"):
         result.figures[name] = stats[name]
     for label, waits, prefix in (("idle", idle, ""), ("freezing", busy, "stat"), ("freezes=0", unfrozen, "unfrozen")):
         for share in (50, 99):

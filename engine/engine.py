@@ -140,9 +140,11 @@ class Engine:
         began, self._doing = time.perf_counter(), ("schedule", Batch(()))
         batch = self.scheduler.schedule(self.clock())
         numbers = marks(batch.rows, self.scheduler.described)
-        self._starts.begin(batch.rows, self.layers, self.scheduler.capped_starts)
+        first = self.layers
+        self._starts.begin(batch.rows, first, self.scheduler.capped_starts, self.scheduler.trunk_of)
         scheduled, self._doing = time.perf_counter(), ("run", batch)
         outputs = self.runner.run(batch)
+        self._starts.computed(first, self.layers, numbers)
         ran, self._doing = time.perf_counter(), ("postprocess", batch)
         outcomes = self.scheduler.postprocess(batch, outputs)
         self._stood_still(batch, outcomes)
@@ -221,6 +223,8 @@ class Engine:
             "stat_late": scheduler.dues.late,
             "pressed_steps": scheduler.dues.pressed,
             "layers_until_start": self._starts.worst,
+            "layers_behind_stat": self._starts.behind,
+            "layers_at_trunk": self._starts.at_trunk,
             "blocks_draining": pool.draining,
             **scheduler.swapping.stats(),
             **self._meter.values(),

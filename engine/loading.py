@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from engine import isa
+from engine.batch import Batch, RowOutput
 from engine.blocks import BlockPool
 from engine.config import EngineConfig
 from engine.engine import Engine
@@ -19,11 +20,13 @@ from engine.limits import Limits
 from engine.scheduler import Scheduler
 from engine.static import StaticScheduler
 from engine.swap.content import Outside
+from engine.swap.cost import Costs
 from engine.swap.tier import FileTier
 from engine.tokenizers import choosing, files
 from engine.version import VERSION
 
 if TYPE_CHECKING:
+    from engine.runner import Runner
     from engine.swap.arena import Arena
 
 
@@ -61,21 +64,34 @@ def load(folder: Path, *, config: EngineConfig, clock: Callable[[], float] = tim
     known = model.config
     limits = Limits(known.vocabulary, known.context, deployment.fingerprint, window=known.window, layers=model.layers)
     runner = Runner(model, config)
-    invariant, golden = selftest.run(runner, config, limits) if config.self_test else (False, "")
+    costs = Costs(runner.arena.block_bytes, config.swap_bandwidth, config.recompute_rate)
+    runner.arena.tell = costs.copied
+    invariant, golden = selftest.run(_Timed(runner, costs), config, limits) if config.self_test else (False, "")
     if config.expected_golden and golden != config.expected_golden:
         raise DeploymentMismatch(f"the golden bits here are {golden[:12]}…, pinned are {config.expected_golden[:12]}…")
     limits = dataclasses.replace(limits, batch_invariant=invariant)
     files = _files(config, runner.arena, deployment.fingerprint)
-    scheduler = _scheduler(config, limits, clock, runner.arena, files)
+    scheduler = _scheduler(config, limits, clock, Outside(config.arena_blocks, costs.block_bytes, files, costs))
     return Engine(scheduler, runner, deployment, tokenizer, batch_invariant=invariant, golden=golden, clock=clock, files=files)
 
 
-def _scheduler(config: EngineConfig, limits: Limits, clock: Callable[[], float], arena: Arena, files: FileTier | None) -> Scheduler:
+class _Timed:
+    """A runner whose steps tell what they cost."""
+
+    def __init__(self, runner: Runner, costs: Costs) -> None:
+        self._runner, self._costs = runner, costs
+
+    def run(self, batch: Batch) -> list[RowOutput] | None:
+        began = time.perf_counter()
+        outputs = self._runner.run(batch)
+        if outputs is not None and not batch.resumes:
+            self._costs.computed(batch.tokens, time.perf_counter() - began)
+        return outputs
+
+
+def _scheduler(config: EngineConfig, limits: Limits, clock: Callable[[], float], outside: Outside) -> Scheduler:
     kind = StaticScheduler if config.mode == "static" else FreezingScheduler
-    outside = Outside(config.arena_blocks, arena.block_bytes, files)
-    made = kind(config, BlockPool(config.blocks), limits, clock, outside)
-    arena.tell = made.swapping.costs.copied
-    return made
+    return kind(config, BlockPool(config.blocks), limits, clock, outside)
 
 
 def _files(config: EngineConfig, arena: Arena, fingerprint: str) -> FileTier | None:

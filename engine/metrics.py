@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import bisect
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -18,6 +19,7 @@ from engine.trace import Kind, Mark
 
 STEP_BOUNDS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, math.inf)  # seconds
 WAIT_BOUNDS = (0.01, 0.1, 1.0, 10.0, 60.0, 600.0, math.inf)
+_PASSES = 8  # with STAT in them, in which one may have come that is told of now
 CLASSES = tuple(priority.name.lower() for priority in Priority)
 
 
@@ -90,6 +92,12 @@ _ENGINE = (
         "sequences",
         "gave way and computed their positions again: that was cheaper, or nothing was left of them",
     ),
+    Metric(
+        "swap_bandwidth", "gauge", "bytes/s", "copied between pool and arena: `swap_bandwidth` as configured until it is measured"
+    ),
+    Metric("recompute_rate", "gauge", "tokens/s", "computed again: `recompute_rate` as configured until it is measured"),
+    Metric("swap_copies_measured", "counter", "copies", "that `swap_bandwidth` stands on, those at start included"),
+    Metric("swap_steps_measured", "counter", "steps", "that `recompute_rate` stands on, those at start included"),
     Metric("arena_used", "gauge", "blocks", "of the arena hold something"),
     Metric("arena_total", "gauge", "blocks", "the arena has"),
     Metric("swap_files", "gauge", "files", "hold what the arena had no room for"),
@@ -112,7 +120,12 @@ _ENGINE = (
         "layers_until_start",
         "gauge",
         "layers",
-        "computed at most between a STAT request's coming and its own first, capped starts apart",
+        "of work without STAT computed at most between a STAT request's coming and the first layer for it, its own or of the trunk"
+        " at which it waits; capped starts apart",
+    ),
+    Metric("layers_behind_stat", "gauge", "layers", "of passes of other STAT computed at most meanwhile"),
+    Metric(
+        "layers_at_trunk", "gauge", "layers", "computed at most between the coming of one that waited at a trunk and its own first"
     ),
     Metric("step_seconds_sum", "counter", "seconds", "spent in steps that computed something"),
     *_buckets("step_seconds", STEP_BOUNDS, "steps", "that took at most {} s"),
@@ -197,28 +210,63 @@ class StepMeter:
         return {**kinds, **counted, **self._seconds.values("step_seconds")}
 
 
+@dataclass(slots=True)
+class _Coming:
+    """A STAT request that has not begun: layers that had been computed when it came, those of passes with STAT in them apart."""
+
+    layers: int
+    stat: int
+    waited: bool = False  # at a trunk: that has begun or gone on, and what is still to be counted is its own first layer
+
+
 class StartMeter:
-    """How many layers of others each STAT request had to wait for; one that waits at a trunk is not counted."""
+    """How many layers each STAT request had to wait for: of lower work, of others of STAT, and of the trunk at which it waited.
+
+    It has begun when it has a row, or the trunk has at which it waits.
+    """
 
     def __init__(self) -> None:
-        self._placed: dict[int, int] = {}  # by handle: layers computed when it came
-        self._capped = 0
-        self.worst = 0
+        self._placed: dict[int, _Coming] = {}  # by handle
+        self._capped = self._stat = 0  # layers of passes with STAT in them
+        self._passes: deque[tuple[int, int]] = deque(maxlen=_PASSES)  # such passes: their first layer, and that after them
+        self.worst = self.behind = self.at_trunk = 0
 
     def placed(self, handle: int, layers: int) -> None:
         """One has come, when so many layers had been computed."""
-        self._placed[handle] = layers
+        since = sum(max(0, last - max(first, layers)) for first, last in self._passes)
+        self._placed[handle] = _Coming(layers, self._stat - since)
 
-    def begin(self, rows: Iterable[Row], layers: int, capped: int) -> None:
-        """These rows begin, after so many layers; `capped` counts those who have had to wait for the end of a pass."""
+    def begin(self, rows: Iterable[Row], layers: int, capped: int, trunk_of: Callable[[int], int | None]) -> None:
+        """These rows begin, after so many layers; `capped` counts those who have had to wait for the end of a pass. `trunk_of`
+        tells the handle of the trunk at which one waits.
+        """
         if not self._placed:
             return
         if capped != self._capped:  # they are those who have not begun
             self._placed.clear()
             self._capped = capped
-        for row in rows:
-            if row.handle in self._placed:
-                self.worst = max(self.worst, layers - self._placed.pop(row.handle))
+        begun = {row.handle for row in rows}
+        for handle, one in list(self._placed.items()):
+            if handle in begun:
+                self._begin(one, layers)
+                del self._placed[handle]
+            elif not one.waited and trunk_of(handle) in begun:
+                self._begin(one, layers)
+                one.waited = True
+
+    def _begin(self, one: _Coming, layers: int) -> None:
+        if one.waited:
+            self.at_trunk = max(self.at_trunk, layers - one.layers)
+            return
+        behind = self._stat - one.stat
+        self.worst = max(self.worst, layers - one.layers - behind)
+        self.behind = max(self.behind, behind)
+
+    def computed(self, first: int, last: int, numbers: Sequence[int]) -> None:
+        """Layers from `first` to before `last` were computed of these rows (`trace.marks`)."""
+        if last > first and Priority.STAT in numbers[3 :: len(Mark._fields)]:
+            self._passes.append((first, last))
+            self._stat += last - first
 
     def dropped(self, handle: int) -> None:
         """One is not waited for any more, or as something else."""

@@ -127,6 +127,12 @@ class Observed:
         """Whether a request in work holds a slot."""
         return self._by_handle[handle].running
 
+    def trunk_of(self, handle: int) -> int | None:
+        """The handle of the trunk at which a request waits."""
+        sequence = self._by_handle.get(handle)
+        trunk = None if sequence is None else self.trunks.waited_for(sequence)
+        return None if trunk is None else trunk.handle
+
     def described(self, handle: int) -> tuple[int, bool]:
         """The class of a sequence in work, and whether it is an alternate of a window."""
         sequence = self._by_handle[handle]

@@ -61,7 +61,7 @@ class Swapping:
     def __init__(self, config: EngineConfig, cache: PrefixCache, ledger: Ledger, outside: Outside) -> None:
         self._cache, self._ledger, self._pool = cache, ledger, ledger.pool
         self._files, self._patience = outside.files, config.swap_seconds
-        self.costs = Costs(outside.block_bytes, config.swap_bandwidth, config.recompute_rate)
+        self.costs = outside.costs or Costs(outside.block_bytes, config.swap_bandwidth, config.recompute_rate)
         self.slots = ArenaSlots(outside.slots)
         self.keep = outside.slots // 2
         self._numbers = itertools.count(1)
@@ -357,6 +357,10 @@ class Swapping:
             "swapped_in_blocks": self.blocks_in,
             "swap_bytes": (self.blocks_out + self.blocks_in) * self.costs.block_bytes,
             "swap_recomputed": self.recomputed,
+            "swap_bandwidth": self.costs.bandwidth,
+            "recompute_rate": self.costs.rate,
+            "swap_copies_measured": self.costs.measured[0],
+            "swap_steps_measured": self.costs.measured[1],
             "arena_used": self.slots.used,
             "arena_total": self.slots.total,
             "swap_files_read": self.files_read,

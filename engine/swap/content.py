@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from engine.swap.cost import Costs
+
 OUT, IN = "swapped out", "swapped in"  # what happened to a sequence, as traces tell it
 
 
@@ -105,3 +107,4 @@ class Outside:
     slots: int = 0  # blocks of the arena
     block_bytes: int = 0  # of one block, all layers
     files: Files | None = None
+    costs: Costs | None = None  # what moving and computing took so far; None: nothing was measured

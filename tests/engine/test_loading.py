@@ -126,6 +126,21 @@ def test_without_its_self_test_no_engine_claims_batch_invariance(checkpoint: Pat
     assert not load(checkpoint, config=SMALL).batch_invariant
 
 
+def test_what_giving_way_costs_is_measured_at_start_or_with_the_first_step(checkpoint: Path) -> None:
+    proven, not_proven = (load(checkpoint, config=dataclasses.replace(SMALL, self_test=proves)) for proves in (True, False))
+    stats = proven.stats()
+    assert stats["swap_copies_measured"] > 0
+    assert stats["swap_steps_measured"] > 10
+    assert stats["swap_bandwidth"] != SMALL.swap_bandwidth
+    assert stats["recompute_rate"] != SMALL.recompute_rate
+    stats = not_proven.stats()
+    assert (stats["swap_bandwidth"], stats["recompute_rate"]) == (SMALL.swap_bandwidth, SMALL.recompute_rate)
+    not_proven.submit(1, Score((1,) * 50), Priority.ROUTINE)
+    not_proven.step()
+    assert not_proven.stats()["swap_steps_measured"] == 1
+    assert not_proven.stats()["recompute_rate"] != SMALL.recompute_rate
+
+
 def test_the_self_test_finds_a_runner_whose_bits_depend_on_the_batch(runner: Runner) -> None:
     class Dependent:
         def run(self, batch: Batch) -> list[RowOutput] | None:

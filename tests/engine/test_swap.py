@@ -244,6 +244,40 @@ def test_costs_follow_what_was_measured() -> None:
     assert costs.rate == pytest.approx(640.0, rel=1e-2)
 
 
+def test_the_first_measurement_takes_the_place_of_what_was_configured() -> None:
+    costs = Costs(1000, bandwidth=1e6, rate=100.0)
+    assert costs.measured == (0, 0)
+    costs.copied(1 << 20, 0.5)
+    costs.computed(64, 0.5)
+    assert (costs.bandwidth, costs.rate, costs.measured) == (1 << 21, 128.0, (1, 1))
+    costs.computed(64, 1.0)
+    assert costs.rate == (128.0 + 64.0) / 2
+    for _ in range(50):
+        costs.computed(64, 1.0)
+    costs.computed(640, 1.0)
+    assert costs.rate == pytest.approx(64.0 + 57.6, rel=0.02)  # a tenth of the newest
+
+
+@pytest.mark.parametrize(
+    ("bandwidth", "rate", "copied"), [(None, None, 4), (1e6, None, 0), (None, 1e9, 0), (1e6, 10.0, 4), (1e12, 1e5, 4)]
+)
+def test_who_gives_way_goes_by_the_way_that_was_measured_to_be_cheaper(
+    bandwidth: float | None, rate: float | None, copied: int
+) -> None:
+    """Four blocks of 64 KiB, out and in again, against 32 tokens, of which 2,000 a second are computed as configured."""
+    played = Played(score(60), score(60), score(60), block_bytes=1 << 16)
+    if bandwidth is not None:
+        played.swapping.costs.copied(1 << 20, (1 << 20) / bandwidth)
+    if rate is not None:
+        played.swapping.costs.computed(64, 64 / rate)
+    played.stat(score(10))
+    played.finish()
+    stats = played.swapping.stats()
+    assert (stats["swapped_out_blocks"], stats["swap_recomputed"]) == (copied, int(not copied))
+    assert stats["swap_bandwidth"] == pytest.approx(bandwidth or CONFIG.swap_bandwidth)
+    assert stats["recompute_rate"] == pytest.approx(rate or CONFIG.recompute_rate)
+
+
 @pytest.mark.parametrize("state", ["draining", "swapped", "back, in a step", "back"])
 def test_cancelling_leaks_nothing_in_any_state(state: str) -> None:
     played = Played(score(60), score(60), score(60))
