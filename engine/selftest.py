@@ -35,6 +35,7 @@ Bits = dict[int, bytes]
 _LENGTHS = (2, 9, 33, 64, 65, 66, 130, 193)  # of the scores at the beginning of the mix
 _PLAIN = len(_LENGTHS)  # what comes behind them shares a window, but for the last
 _FEW = 4  # slots, so that somebody has to give way
+_FARTHEST = 1024  # tokens of a request that reaches beyond the sliding window: a longer one would make every start slow
 
 
 class Runs(Protocol):
@@ -65,6 +66,17 @@ def requests(limits: Limits, capacity: int) -> list[Request]:
     return [*mix, Generate(tokens(11), limit=5, sampling=Sampling(temperature=1.0, seed=7))]
 
 
+def beyond(limits: Limits, capacity: int) -> list[Request]:
+    """Requests of which a sliding window leaves a part behind; none where they would be too long for context, pool or a start."""
+    length = 0 if limits.window is None else limits.window + 131
+    if limits.window is None or length > min(limits.context, capacity // 4, _FARTHEST):
+        return []
+    generator = random.Random(3)  # noqa: S311 — a fixed mix, not a secret
+    tokens = tuple(generator.randrange(limits.vocabulary) for _ in range(length))
+    branch = Branch(limits.window + 20, tuple((token + 1) % limits.vocabulary for token in tokens[: length // 4]))
+    return [Score(tokens), NextToken(tokens[:-5], sharing=REFERENCE), Score(tokens, REFERENCE, branch)]
+
+
 def bits(runner: Runs, config: EngineConfig, limits: Limits, batch: list[Request]) -> Bits:
     """Run requests together on an empty pool; the bits of their results by place, empty for one that failed."""
     scheduler = _scheduler(config, limits)
@@ -73,14 +85,20 @@ def bits(runner: Runs, config: EngineConfig, limits: Limits, batch: list[Request
 
 
 def disturbed(
-    runner: Runs, config: EngineConfig, limits: Limits, batch: list[Request], urgent: list[Request], outside: Outside | None = None
+    runner: Runs,
+    config: EngineConfig,
+    limits: Limits,
+    batch: list[Request],
+    urgent: list[Request],
+    outside: Outside | None = None,
+    after: int = 2,
 ) -> list[Bits]:
-    """As `bits`, of the batch and of the urgent ones that it gives way to after two steps, `outside` or to be computed again, and
-    of the batch once more on the same pool.
+    """As `bits`, of the batch and of the urgent ones that it gives way to after so many steps, `outside` or to be computed again,
+    and of the batch once more on the same pool.
     """
     scheduler, first = _scheduler(config, limits, outside), len(batch)
     _add(scheduler, dict(enumerate(batch)), Priority.ROUTINE)
-    begun = _ended(runner, scheduler, steps=2)
+    begun = _ended(runner, scheduler, steps=after)
     _add(scheduler, dict(enumerate(urgent, start=first)), Priority.STAT)
     begun |= _ended(runner, scheduler)
     _add(scheduler, dict(enumerate(batch)), Priority.ROUTINE)
@@ -135,8 +153,22 @@ def numbers(result: Result) -> bytes:
     return struct.pack(f"<{len(values)}d", *values)
 
 
+def slides(runner: Runs, config: EngineConfig, limits: Limits, urgent: list[Request]) -> bool:
+    """Whether what a sliding window leaves behind can be given away: the bits are those of one that kept every block."""
+    far, kept = beyond(limits, config.blocks * config.block_size), dataclasses.replace(limits, window=None)
+    alone = {place: bits(runner, config, kept, [request])[0] for place, request in enumerate(far)}
+    few = dataclasses.replace(config, chunk=48, grid=16, token_budget=112, slots=min(len(far) + 1, config.slots))
+    same = all(alone.values())
+    for outside in (None, Outside(config.arena_blocks)) if far else ():
+        first, _, again = disturbed(runner, few, limits, far, urgent, outside, after=len(far[0].tokens) // 48 - 1)
+        same = same and first == again == alone
+    return same
+
+
 def run(runner: Runs, config: EngineConfig, limits: Limits) -> tuple[bool, str]:
-    """Whether bits are independent of the batch here, and the digest of the bits themselves (the golden value)."""
+    """Whether bits are independent of the batch here, and the digest of the bits themselves (the golden value). Requests beyond a
+    sliding window are no part of that digest.
+    """
     mix = requests(limits, config.blocks * config.block_size)
     alone = {place: bits(runner, config, limits, [request])[0] for place, request in enumerate(mix)}
     together = bits(runner, config, limits, mix)
@@ -151,5 +183,6 @@ def run(runner: Runs, config: EngineConfig, limits: Limits) -> tuple[bool, str]:
     found += frozen(runner, few, limits, [mix[place] for place in related], [mix[place] for place in urgent])
     wanted = (*(related, urgent, related) * 2, related, urgent)
     same = same and found == [dict(enumerate(alone[place] for place in places)) for places in wanted]
+    same = same and slides(runner, config, limits, [mix[place] for place in urgent])
     golden = hashlib.sha256(b"|".join(alone[place] for place in sorted(alone))).hexdigest()
     return same and all(alone.values()), golden

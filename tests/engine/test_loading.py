@@ -21,9 +21,9 @@ from engine.loading import load
 from engine.prefix import PrefixCache
 from engine.request import Priority, Score
 from engine.runner import Runner
-from engine.sequence import Sequence
+from engine.sequence import Sequence, tokens_of
 from tests.engine.checkpoints import Shape, write_checkpoint
-from tests.engine.conftest import CONFIG
+from tests.engine.conftest import CONFIG, model
 from tests.engine.driving import LIMITS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -163,6 +163,37 @@ def test_the_self_test_finds_a_pass_that_does_not_go_on_exactly(runner: Runner) 
             return outputs
 
     assert not selftest.run(Inexact(), CONFIG, LIMITS)[0]
+
+
+@pytest.fixture(scope="module")
+def sliding(tmp_path_factory: pytest.TempPathFactory) -> Runner:
+    """A window longer than what the self-test mixes for every model."""
+    return Runner(model(write_checkpoint(tmp_path_factory.mktemp("sliding"), Shape(window=220)), "native"), CONFIG)
+
+
+def test_the_self_test_finds_what_only_shows_beyond_a_sliding_window(sliding: Runner) -> None:
+    class Confused:
+        def run(self, batch: Batch) -> list[RowOutput] | None:
+            outputs = sliding.run(batch)
+            for row, output in zip(batch.rows, outputs or (), strict=bool(outputs)):
+                if row.first > 0 and output.logprobs:
+                    output.logprobs = [value + 1e-6 for value in output.logprobs]
+            return outputs
+
+    limits = dataclasses.replace(LIMITS, window=220, layers=4)
+    right, golden = selftest.run(sliding, CONFIG, limits)
+    assert (right, selftest.run(Confused(), CONFIG, limits)) == (True, (False, golden))
+
+
+@pytest.mark.parametrize(
+    ("window", "capacity", "count"), [(None, 9999, 0), (220, 9999, 3), (220, 1400, 0), (400, 9999, 0), (1, 600, 3)]
+)
+def test_the_self_test_reaches_beyond_a_window_where_context_and_pool_hold_it(
+    window: int | None, capacity: int, count: int
+) -> None:
+    found = selftest.beyond(dataclasses.replace(LIMITS, window=window), capacity)
+    assert len(found) == count
+    assert all(window < len(tokens_of(request)) <= LIMITS.context for request in found)
 
 
 def test_the_self_test_finds_scores_that_an_earlier_request_left_wrong(runner: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
