@@ -160,7 +160,7 @@ def slides(runner: Runs, config: EngineConfig, limits: Limits, urgent: list[Requ
     few = dataclasses.replace(config, chunk=48, grid=16, token_budget=112, slots=min(len(far) + 1, config.slots))
     same = all(alone.values())
     for outside in (None, Outside(config.arena_blocks)) if far else ():
-        first, _, again = disturbed(runner, few, limits, far, urgent, outside, after=len(far[0].tokens) // 48 - 1)
+        first, _, again = disturbed(runner, few, limits, far, urgent, outside, after=(limits.window or 0) // few.chunk + 1)
         same = same and first == again == alone
     return same
 
