@@ -98,16 +98,17 @@ class _Laboratory:
 
         self._rig, self._numbers, self.ended, self.long_ended = made, itertools.count(1), 0, 0
         self.long_bases = 262_144 if options.quick else 1_014_726
-        made.manage("register_reference", str(workloads.APP), "--name", "chr21-app", "--markov-order", "2")
-        folder = models.folder(models.SLIDING)
-        made.manage("register_model", str(folder), "--name", "dna-small-sw", "--deployment", _DEPLOYMENT, "--precision", "bf16")
         self.laboratory = Organisation.objects.create(
             code="bench", name="Bench laboratory", is_laboratory=True, time_zone="UTC", address="", clia_number="99D0000001"
         )
         user = User.objects.create_user(email="bench@example.org", name="Bench", password=f"only for a benchmark {time.time()}")
-        Membership.objects.create(user=user, organisation=self.laboratory, role=Role.ACCESSIONER, granted_at=clock.now())
-        self._actor = actor_for(user)
-        common = ("--laboratory", "bench", "--deployment", _DEPLOYMENT, "--reference", "chr21-app", "--window", str(_WINDOW))
+        for role in (Role.ACCESSIONER, Role.MODEL_STEWARD, Role.DIRECTOR):
+            Membership.objects.create(user=user, organisation=self.laboratory, role=role, granted_at=clock.now())
+        self._actor, by = actor_for(user), ("--by", user.email)
+        made.manage("register_reference", str(workloads.APP), "--name", "chr21-app", "--markov-order", "2", *by)
+        model = ("--name", "dna-small-sw", "--deployment", _DEPLOYMENT, "--precision", "bf16")
+        made.manage("register_model", str(models.folder(models.SLIDING)), *model, *by)
+        common = (*by, "--laboratory", "bench", "--deployment", _DEPLOYMENT, "--reference", "chr21-app", "--window", str(_WINDOW))
         made.manage("offer_test", "variants", "--name", "Variants", *common)
         made.manage("offer_test", "sequences", "--name", "Sequences", "--accepts", "fasta", *common)
         made.start("engine-1", "engine_worker", "--name", "engine-1", "--deployment", _DEPLOYMENT)

@@ -54,6 +54,11 @@ def make_user(*, role: Role | str, organisation: Organisation, name: str = "") -
     return user
 
 
+def by(role: Role | str = Role.MODEL_STEWARD, organisation: Organisation | None = None) -> tuple[str, str]:
+    """The option of a command that names who decides: somebody new with this role."""
+    return "--by", make_user(role=role, organisation=organisation or make_laboratory()).email
+
+
 def make_actor(*, role: Role | str, organisation: Organisation) -> Actor:
     return actor_for(make_user(role=role, organisation=organisation))
 

@@ -46,6 +46,8 @@ class Verb(models.TextChoices):
     GRANT = "grant"
     BREAK_GLASS = "break_glass"
     EXPORT = "export"
+    REGISTER = "register"  # models, deployments, references, annotations, calibration tables
+    OFFER_TEST = "offer_test"
 
 
 _R, _V = Role, Verb
@@ -94,9 +96,10 @@ TABLE: dict[Role, frozenset[Verb]] = {
             _V.VIEW_AUDIT,
             _V.BREAK_GLASS,
             _V.EXPORT,
+            _V.OFFER_TEST,
         }
     ),
-    _R.MODEL_STEWARD: frozenset({_V.VIEW_ENGINE, _V.HOLD_VERSION_1, _V.ROLLBACK_1}),
+    _R.MODEL_STEWARD: frozenset({_V.VIEW_ENGINE, _V.HOLD_VERSION_1, _V.ROLLBACK_1, _V.REGISTER}),
     _R.AUDITOR: frozenset({_V.VIEW_AUDIT, _V.EXPORT}),
     _R.OPERATOR: frozenset({_V.VIEW_ENGINE, _V.DRAIN}),
     _R.ADMINISTRATOR: frozenset({_V.GRANT}),
@@ -118,5 +121,7 @@ NEVER_SERVICE = frozenset(
         _V.BREAK_GLASS,
         _V.DRAIN,
         _V.GRANT,
+        _V.REGISTER,
+        _V.OFFER_TEST,
     }
 )

@@ -4,8 +4,7 @@ from typing import Any
 
 from django.core.management import CommandError, CommandParser
 
-from accounts.models import User
-from accounts.services import actor_for
+from accounts import named
 from engine_queue import errands
 from engine_queue.errors import QueueError
 from engine_queue.models import Errand
@@ -26,12 +25,9 @@ def add_options(parser: CommandParser, *, drains: bool) -> None:
 
 def send(verb: str, deployment: str, options: dict[str, Any]) -> str:
     """Send the worker, wait, and say how it ended. Raises `CommandError` with one line when it was not done."""
-    person = User.objects.filter(email__iexact=options["by"], is_active=True).first()
-    if person is None:
-        raise CommandError("there is no such person", returncode=2)
     try:
         errand = errands.ask(
-            worker=options["worker"], verb=verb, deployment=deployment, actor=actor_for(person),
+            worker=options["worker"], verb=verb, deployment=deployment, actor=named.person(options["by"]),
             drain_seconds=options.get("drain_seconds", 0.0),
         )  # fmt: skip
     except (QueueError, Refused) as error:

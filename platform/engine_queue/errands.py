@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Protocol
+from uuid import UUID
 
 import structlog
 from django.db import transaction
@@ -57,20 +58,26 @@ def ask(*, worker: str, verb: str, deployment: str, actor: Actor, drain_seconds:
     row = Deployment.objects.filter(pk=deployment).first()
     if row is None:
         raise ErrandRefused(f"there is no deployment {deployment}")
-    _require(actor, worker, deployment)
+    concerned = _require(actor, worker, deployment)
     if not Worker.objects.filter(name=worker, kind="engine", lease_until__gt=DatabaseNow()).exists():
         raise ErrandRefused(f"no engine worker {worker} is at work")
     with transaction.atomic():
         Worker.objects.select_for_update().get(name=worker)  # two people who ask at once
         if Errand.objects.filter(worker=worker).exclude(state__in=ENDED).exists():
             raise ErrandRefused(f"worker {worker} is on another errand; wait until it has ended")
-        return Errand.objects.create(
+        errand = Errand.objects.create(
             worker=worker, verb=verb, deployment=row, drain_seconds=drain_seconds, asked_by=actor.name[:120], asked_at=clock.now()
         )
+        for laboratory in concerned:
+            facts = {"worker": worker, "errand": errand.pk}
+            audit.record(actor=actor, action=f"deployment.{verb}_asked", obj=row, organisation_id=laboratory, facts=facts)
+        return errand
 
 
-def _require(actor: Actor, worker: str, deployment: str) -> None:
-    """Drain, in every laboratory that offers tests on the deployment; where none does, in all that the worker works for.
+def _require(actor: Actor, worker: str, deployment: str) -> list[UUID]:
+    """The laboratories it concerns, in each of which the actor may drain. Raises `NotPermitted`.
+
+    Drain, in every laboratory that offers tests on the deployment; where none does, in all that the worker works for.
 
     A worker that nobody works with yet is for whoever may drain in a laboratory of this installation.
     """
@@ -78,8 +85,11 @@ def _require(actor: Actor, worker: str, deployment: str) -> None:
     concerned = loading.concerned([deployment]) or loading.concerned(served)
     for laboratory in concerned:
         require(actor, Verb.DRAIN, laboratory)
-    if not concerned:
-        require(actor, Verb.DRAIN, *Organisation.objects.filter(is_laboratory=True).values_list("pk", flat=True))
+    if concerned:
+        return concerned
+    laboratories = set(Organisation.objects.filter(is_laboratory=True).values_list("pk", flat=True))
+    require(actor, Verb.DRAIN, *laboratories)
+    return sorted(laboratories & actor.organisations(Verb.DRAIN))
 
 
 def already(deployment: str) -> str:

@@ -22,6 +22,9 @@ class Actor:
         return not self.organisations(verb).isdisjoint(organisations)
 
 
+NOBODY = UUID(int=0)  # in the place of an organisation, where a deed belongs to none
+
+
 def process(name: str) -> Actor:
     """The actor for one of our own processes (worker, sweeper, seed)."""
     return Actor(id=None, name=name)

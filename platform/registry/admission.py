@@ -9,7 +9,9 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
-from registry import annotation_admission, inspecting, leftovers, model_folders, pins, reference_admission, services
+from accounts.roles import Verb
+from foundation.actor import Actor
+from registry import annotation_admission, inspecting, leftovers, model_folders, pins, reference_admission, registering, services
 from registry.errors import RegistrationRefused
 from registry.model_folders import ModelFolder
 from registry.models import Inspection, ModelVersion
@@ -26,11 +28,13 @@ class Admitted:
     notes: tuple[str, ...]
 
 
-def admit(path: Path, *, name: str, version: str, pin: Mapping[str, Any]) -> Admitted:
+def admit(path: Path, *, name: str, version: str, pin: Mapping[str, Any], actor: Actor) -> Admitted:
     """Register the model folder at `path`, loaded under the settings of `pin`.
 
-    Raises `RegistrationRefused` or `PinRefused`, in one sentence, with nothing left behind but, at most, a proven copy.
+    Raises `NotPermitted` before anything is read, `RegistrationRefused` or `PinRefused`, in one sentence, with nothing left behind
+    but, at most, a proven copy.
     """
+    registering.require(actor, Verb.REGISTER)
     pins.require(pin)
     for word, limit in ((name, 80), (version, 40)):
         if not _NAME.fullmatch(word) or len(word) > limit:
@@ -41,7 +45,7 @@ def admit(path: Path, *, name: str, version: str, pin: Mapping[str, Any]) -> Adm
     root = Path(settings.MODELS_DIR)
     place = model_folders.place(folder, below=root, called=f"{name}-{version}")
     with transaction.atomic():
-        row = services.register_model(name=name, version=version, folder=place)
+        row = services.register_model(name=name, version=version, folder=place, actor=actor)
         if row.digest != folder.digest:
             raise RegistrationRefused("the folder changed while it was inspected; register it again", code="model.changed")
         return Admitted(row, services.inspected(row, found), tuple(_notes(row, folder, place, found)))

@@ -11,13 +11,17 @@ from pathlib import Path
 
 import pysam
 from django.conf import settings
+from django.db import transaction
 
+from accounts.roles import Verb
 from foundation import clock
-from registry import files, leftovers
+from foundation.actor import Actor
+from registry import files, leftovers, registering
 from registry.annotations import canonical, genbank, gff
 from registry.annotations.transcripts import STANDARD, STOPS, Read, Transcript
 from registry.errors import RegistrationRefused
 from registry.models import Annotation, Reference
+from registry.registering import UNATTENDED
 
 FOLDER = "annotations"  # below DATA_DIR
 LINE_LIMIT = 1 << 20  # bytes
@@ -38,11 +42,15 @@ class Codes:
         return (self.by_contig or {}).get(contig, self.usual)
 
 
-def admit(source: Path, *, name: str, reference: Reference, codes: Codes = Codes()) -> tuple[Annotation, bool]:
+def admit(
+    source: Path, *, name: str, reference: Reference, codes: Codes = Codes(), actor: Actor = UNATTENDED
+) -> tuple[Annotation, bool]:
     """Register a GFF3 or GenBank file for a reference; the row, and whether it is new.
 
-    Raises `RegistrationRefused` for a file that is none, or does not belong to the reference.
+    Raises `NotPermitted` before anything is read, and `RegistrationRefused` for a file that is none, or does not belong to the
+    reference.
     """
+    registering.require(actor, Verb.REGISTER)
     if not name.strip() or len(name) > 80:
         raise RegistrationRefused("an annotation needs a name of at most 80 characters")
     read, digest = _read(source)
@@ -62,7 +70,10 @@ def admit(source: Path, *, name: str, reference: Reference, codes: Codes = Codes
     columns = {
         "reference": reference, "digest": digest, "codes": by_contig, "facts": facts, "created_at": clock.now(), **place,
     }  # fmt: skip
-    made, new = Annotation.objects.get_or_create(name=name, defaults=columns)  # somebody else may have been quicker
+    with transaction.atomic():
+        made, new = Annotation.objects.get_or_create(name=name, defaults=columns)  # somebody else may have been quicker
+        if new:
+            registering.note(actor, "annotation.registered", made, {"annotation": name, "digest": digest})
     _same(made, digest, reference, by_contig)
     if not made.form_sha256:  # a row of before forms had a digest
         Annotation.objects.filter(pk=made.pk, form_sha256="").update(**place)

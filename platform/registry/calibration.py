@@ -17,7 +17,12 @@ from itertools import pairwise
 from typing import Any
 from uuid import UUID
 
+from django.db import transaction
+
+from accounts.roles import Verb
 from foundation import clock
+from foundation.actor import Actor
+from registry import registering
 from registry.errors import RegistrationRefused
 from registry.models import CalibrationTable, ModelVersion, TestVersion
 
@@ -26,22 +31,28 @@ LARGEST = 100_000  # rows
 
 
 def register(
-    *, model_version: ModelVersion, protocol: Mapping[str, Any], precision: str, text: str, source: str
+    *, model_version: ModelVersion, protocol: Mapping[str, Any], precision: str, text: str, source: str, actor: Actor
 ) -> CalibrationTable:
     """Keep a table of Δ and probability, as CSV with that heading, Δ ascending and the probability never turning back.
 
-    Raises `RegistrationRefused` for what is no such table, and when another one is registered for the same three.
+    Raises `NotPermitted`, and `RegistrationRefused` for what is no such table, and when another one is registered for the same
+    three.
     """
+    registering.require(actor, Verb.REGISTER)
     rows = _rows(text)
     if not source.strip():
         raise RegistrationRefused("a calibration table needs its source: the variants and labels it was made from")
     digest = hashlib.sha256(json.dumps(rows).encode()).hexdigest()
-    made, new = CalibrationTable.objects.get_or_create(
-        model_version=model_version,
-        protocol_sha256=protocol_digest(protocol),
-        precision=precision,
-        defaults={"protocol": dict(protocol), "rows": rows, "sha256": digest, "source": source, "created_at": clock.now()},
-    )
+    with transaction.atomic():
+        made, new = CalibrationTable.objects.get_or_create(
+            model_version=model_version,
+            protocol_sha256=protocol_digest(protocol),
+            precision=precision,
+            defaults={"protocol": dict(protocol), "rows": rows, "sha256": digest, "source": source, "created_at": clock.now()},
+        )
+        if new:
+            facts = {"model": str(model_version), "precision": precision, "protocol": dict(protocol), "sha256": digest}
+            registering.note(actor, "calibration.registered", made, facts)
     if not new and made.sha256 != digest:
         raise RegistrationRefused(f"another calibration table is registered for {model_version}, this protocol and {precision}")
     return made

@@ -10,9 +10,11 @@ from django.conf import settings
 from django.db import IntegrityError, transaction
 
 from accounts.models import Organisation
+from accounts.roles import Verb
 from foundation import clock
+from foundation.actor import Actor
 from registry import calibration as calibration_tables
-from registry import markov, model_folders, pins, protocol_rules
+from registry import markov, model_folders, pins, protocol_rules, registering
 from registry.errors import RegistrationRefused
 from registry.model_folders import ModelFolder
 from registry.models import (
@@ -26,22 +28,27 @@ from registry.models import (
     TestDefinition,
     TestVersion,
 )
+from registry.registering import UNATTENDED
 
 _CODE = re.compile(r"[A-Za-z0-9_-]{1,40}")
 
 
-def register_model(*, name: str, version: str, folder: str) -> ModelVersion:
+def register_model(*, name: str, version: str, folder: str, actor: Actor = UNATTENDED) -> ModelVersion:
     """A model folder below MODELS_DIR, pinned by the digests of every file that may change a result.
 
-    Raises `RegistrationRefused` when name and version stand for other bytes, or these bytes go by another name or version.
+    Raises `NotPermitted`, and `RegistrationRefused` when name and version stand for other bytes, or these bytes go by another name
+    or version.
     """
+    registering.require(actor, Verb.REGISTER)
     found = model_folders.read(Path(settings.MODELS_DIR) / folder)
     with transaction.atomic():
         known = known_model(name=name, version=version, found=found)
         if known is None:
             try:
                 with transaction.atomic():
-                    return _new_model(name, version, folder, found)
+                    made = _new_model(name, version, folder, found)
+                    registering.note(actor, "model.registered", made, {"model": str(made), "digest": made.digest})
+                    return made
             except IntegrityError:  # somebody else was quicker
                 known = known_model(name=name, version=version, found=found)
                 if known is None:
@@ -80,15 +87,22 @@ def inspected(model_version: ModelVersion, found: Mapping[str, Any]) -> Inspecti
     return made
 
 
-def register_deployment(*, name: str, model_version: ModelVersion, precision: str, pin: Mapping[str, Any]) -> Deployment:
+def register_deployment(
+    *, name: str, model_version: ModelVersion, precision: str, pin: Mapping[str, Any], actor: Actor = UNATTENDED
+) -> Deployment:
     """A model version with the engine settings that decide its bits.
 
-    Raises `PinRefused` for sizes beyond any machine and `RegistrationRefused` when the name stands for something else.
+    Raises `NotPermitted`, `PinRefused` for sizes beyond any machine and `RegistrationRefused` when the name stands for something
+    else.
     """
+    registering.require(actor, Verb.REGISTER)
     pins.require(pin)
-    made, new = Deployment.objects.get_or_create(
-        name=name, defaults={"model_version": model_version, "precision": precision, "pin": dict(pin), "created_at": clock.now()}
-    )
+    columns = {"model_version": model_version, "precision": precision, "pin": dict(pin), "created_at": clock.now()}
+    with transaction.atomic():
+        made, new = Deployment.objects.get_or_create(name=name, defaults=columns)
+        if new:
+            facts = {"model": str(model_version), "precision": precision, "pin": dict(pin)}
+            registering.note(actor, "deployment.registered", made, facts)
     if not new and (made.model_version_id, made.precision, made.pin) != (model_version.pk, precision, dict(pin)):
         said = f"deployment {name} is registered as {made.model_version}, {made.precision}, {made.pin}; choose another name"
         raise RegistrationRefused(said, code="deployment.differs")
@@ -104,13 +118,15 @@ def register_reference(
     contigs: Sequence[Mapping[str, Any]],
     annotation_path: str = "",
     counting: markov.Counting | None = None,
+    actor: Actor = UNATTENDED,
 ) -> Reference:
     """Reference sequences in a file that stays where it is; `contigs` holds name, length and aliases of each.
 
     The baseline is fitted from `counting`, or from the file where that is missing.
 
-    Raises `RegistrationRefused` when the name stands for other sequences.
+    Raises `NotPermitted`, and `RegistrationRefused` when the name stands for other sequences.
     """
+    registering.require(actor, Verb.REGISTER)
     if Reference.objects.filter(name=name).exclude(digest=digest).exists():
         raise _taken(name)
     columns = {
@@ -118,7 +134,10 @@ def register_reference(
         "contigs": [dict(contig) for contig in contigs],
     }  # fmt: skip
     try:
-        made, _ = Reference.objects.get_or_create(digest=digest, defaults=columns)
+        with transaction.atomic():
+            made, new = Reference.objects.get_or_create(digest=digest, defaults=columns)
+            if new:
+                registering.note(actor, "reference.registered", made, {"reference": name, "digest": digest})
     except IntegrityError as error:  # somebody else was quicker
         raise _taken(name) from error
     markov.keep(made, counting) if counting is not None else markov.fit(made)
@@ -139,12 +158,14 @@ def offer_test(
     calibration: CalibrationTable | None = None,
     intended_use: str = IntendedUse.DEMONSTRATION,
     limitations: str = "",
+    actor: Actor = UNATTENDED,
 ) -> TestVersion:
     """What a laboratory offers under a code: the version that is just so, else a new one, which takes the place of the others.
 
-    Raises `RegistrationRefused` for an annotation of another reference, a calibration table that was made for other scores, and a
-    protocol that the model cannot compute.
+    Raises `NotPermitted`, and `RegistrationRefused` for an annotation of another reference, a calibration table that was made for
+    other scores, and a protocol that the model cannot compute.
     """
+    registering.require(actor, Verb.OFFER_TEST, laboratory)
     _require_code(code)
     _require_of(annotation, reference)
     _require_for(calibration, deployment, protocol)
@@ -162,10 +183,10 @@ def offer_test(
     }
     with transaction.atomic():
         definition, _ = TestDefinition.objects.get_or_create(laboratory=laboratory, code=code, defaults={"name": name})
-        return _version(definition, wanted)
+        return _version(definition, wanted, actor)
 
 
-def _version(definition: TestDefinition, wanted: Mapping[str, Any]) -> TestVersion:
+def _version(definition: TestDefinition, wanted: Mapping[str, Any], actor: Actor) -> TestVersion:
     """The newest version where it is just so, else the next one."""
     versions = TestDefinition.objects.select_for_update().get(pk=definition.pk).versions
     latest = versions.order_by("-number").first()
@@ -173,7 +194,10 @@ def _version(definition: TestDefinition, wanted: Mapping[str, Any]) -> TestVersi
         return latest
     versions.update(offered=False)
     number = latest.number + 1 if latest else 1
-    return TestVersion.objects.create(definition=definition, number=number, created_at=clock.now(), **wanted)
+    made = TestVersion.objects.create(definition=definition, number=number, created_at=clock.now(), **wanted)
+    facts = {"code": definition.code, "number": number, "deployment": made.deployment_id, "protocol": made.protocol}
+    registering.note(actor, "test.offered", made, facts, definition.laboratory)
+    return made
 
 
 def _require_code(code: str) -> None:

@@ -269,3 +269,15 @@ def test_what_the_database_could_not_be_told_is_told_at_the_next_turn(crew_worke
 
 def _away(*args: Any, **named: Any) -> None:
     raise OperationalError("the database is away")
+
+
+def test_who_asked_stands_in_an_event_of_the_laboratory(crew_worker: Any) -> None:
+    laboratory = other().definition.laboratory
+    operator = make_user(role=Role.OPERATOR, organisation=laboratory)
+    for verb in ("load", "unload"):
+        errands.ask(worker="engine-1", verb=verb, deployment=OTHER, actor=actor_for(operator))
+        Errand.objects.update(state="done")
+    asked = Event.objects.filter(action__endswith="_asked").order_by("pk")
+    assert [(event.action, event.actor_id, event.organisation_id) for event in asked] == [
+        (f"deployment.{verb}_asked", operator.pk, laboratory.pk) for verb in ("load", "unload")
+    ]

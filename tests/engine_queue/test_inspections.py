@@ -10,6 +10,7 @@ from engine_queue import loading
 from engine_queue.host import Bits, Host
 from registry import admission, files
 from registry.models import Deployment
+from registry.registering import UNATTENDED
 from registry.services import inspected, register_deployment
 from tests.factories import make_test_version
 from tests.registry.folders import folder, original
@@ -83,11 +84,13 @@ def host() -> Iterator[Host]:
 def test_a_real_engine_agrees_with_its_inspection(folder: Path, tmp_path: Path, settings: Any, host: Host) -> None:
     settings.MODELS_DIR = tmp_path / "models"
     settings.MODELS_DIR.mkdir()
-    admitted = admission.admit(folder, name="tiny", version="1", pin={"threads": 1})
+    admitted = admission.admit(folder, name="tiny", version="1", pin={"threads": 1}, actor=UNATTENDED)
     found = admitted.inspection.found
     bits = host.load("probe", files.weights(admitted.model_version), {"threads": 1})
     assert (bits.fingerprint, bits.golden) == (admitted.inspection.fingerprint, admitted.inspection.golden)
     assert {key: found[key] for key in bits.found if key != "model"} == {k: v for k, v in bits.found.items() if k != "model"}
-    served = register_deployment(name="served", model_version=admitted.model_version, precision="fp32", pin={"threads": 1})
+    served = register_deployment(
+        name="served", model_version=admitted.model_version, precision="fp32", pin={"threads": 1}, actor=UNATTENDED
+    )
     loading.load(host, served, worker="engine-1")
     assert Deployment.objects.get(pk="served").golden == bits.golden

@@ -18,7 +18,7 @@ from registry.models import Annotation, Reference, TestVersion
 from registry.services import offer_test
 from reports import document, result_table, spreadsheet
 from reports.content import parse
-from tests.factories import make_actor, make_laboratory, make_test_version
+from tests.factories import by, make_actor, make_laboratory, make_test_version
 from tests.registry import genes
 from tests.registry.genes import BASES, F1
 from tests.reports.cases import drafted, scored_order
@@ -34,8 +34,8 @@ def test_version(tmp_path: Path, settings: Any) -> TestVersion:
     (tmp_path / "one.fa").write_text(f">one\n{BASES}\n")
     (tmp_path / "genes.gff3").write_text(genes.ensembl())
     quiet = {"stdout": StringIO(), "stderr": StringIO()}
-    call_command("register_reference", str(tmp_path / "one.fa"), "--name", "tiny", **quiet)
-    call_command("register_annotation", str(tmp_path / "genes.gff3"), "--reference", "tiny", **quiet)
+    call_command("register_reference", str(tmp_path / "one.fa"), "--name", "tiny", *by(), **quiet)
+    call_command("register_annotation", str(tmp_path / "genes.gff3"), "--reference", "tiny", *by(), **quiet)
     reference = Reference.objects.get(name="tiny")
     return make_test_version(reference=reference)
 

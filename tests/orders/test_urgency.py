@@ -195,7 +195,7 @@ def test_the_command_promotes_holds_and_releases_in_a_persons_name() -> None:
     ("accession", "said", "words"),
     [
         ("", ["--priority", "asap"], "Say why"), ("", ["--release"], "not on hold"), ("", ["--hold", "x"], "Choose why"),
-        ("26-000000", ["--release"], "there is no order"), ("", ["--release", "--by", "nobody@example.org"], "there is no person"),
+        ("26-000000", ["--release"], "there is no order"), ("", ["--release", "--by", "nobody@example.org"], "there is no account"),
     ],
 )  # fmt: skip
 def test_the_command_refuses_in_one_line(accession: str, said: list[str], words: str) -> None:

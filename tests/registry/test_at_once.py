@@ -11,6 +11,7 @@ from django.db import connection
 from registry import model_folders, reference_admission, services
 from registry.errors import RegistrationRefused
 from registry.models import ModelVersion, Reference
+from registry.registering import UNATTENDED
 
 
 def _registered(name: str) -> str:
@@ -70,7 +71,7 @@ def test_a_reference_registered_twice_at_once_is_one_row(
 
     def registered(name: str) -> str:
         try:
-            return reference_admission.admit(source, name=name, description="", names=together)[0].name
+            return reference_admission.admit(source, name=name, description="", names=together, actor=UNATTENDED)[0].name
         except RegistrationRefused as refusal:
             return str(refusal).partition(" as ")[0]
         finally:

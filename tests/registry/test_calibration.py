@@ -9,11 +9,13 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import IntegrityError, ProgrammingError, transaction
 
+from accounts.roles import Role
 from registry import calibration
 from registry.errors import RegistrationRefused
 from registry.models import CalibrationTable, TestVersion
+from registry.registering import UNATTENDED
 from registry.services import offer_test
-from tests.factories import make_test_version
+from tests.factories import by, make_test_version
 
 pytestmark = pytest.mark.django_db
 TEXT = "delta,probability\n-5,0.9\n0,0.4\n2.5,0.1\n"
@@ -22,7 +24,12 @@ TEXT = "delta,probability\n-5,0.9\n0,0.4\n2.5,0.1\n"
 def register(test: TestVersion, text: str = TEXT, source: str = "made for a test") -> CalibrationTable:
     deployment = test.deployment
     return calibration.register(
-        model_version=deployment.model_version, protocol=test.protocol, precision=deployment.precision, text=text, source=source
+        model_version=deployment.model_version,
+        protocol=test.protocol,
+        precision=deployment.precision,
+        text=text,
+        source=source,
+        actor=UNATTENDED,
     )
 
 
@@ -67,10 +74,11 @@ def test_the_commands_keep_a_table_and_offer_a_test_that_shows_it(tmp_path: Path
     path.write_text(TEXT)
     code = test.definition.code
     out = StringIO()
-    call_command("register_calibration", str(path), "--test", code, "--source", "made for a test", stdout=out)
+    call_command("register_calibration", str(path), "--test", code, "--source", "made for a test", *by(), stdout=out)
     table = CalibrationTable.objects.get()
     assert f"--calibration {table.sha256[:12]}" in out.getvalue()
     offer = ("offer_test", code, "--name", "x", "--laboratory", test.definition.laboratory.code, "--window", "64",
+             *by(Role.DIRECTOR, test.definition.laboratory),
              "--deployment", test.deployment_id, "--reference", test.reference.name)  # fmt: skip
     call_command(*offer, "--calibration", table.sha256[:12], stdout=out)
     assert TestVersion.objects.get(offered=True).calibration == table

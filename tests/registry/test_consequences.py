@@ -27,6 +27,7 @@ from registry.annotations.consequences import (
 )
 from registry.errors import FileChanged
 from registry.models import Annotation, Reference
+from tests.factories import by
 from tests.registry import genes
 from tests.registry.genes import BASES, F1, F2, R2, S1, S2, S3, S4
 
@@ -38,14 +39,14 @@ def reference(tmp_path: Path, settings: Any) -> Reference:
     settings.DATA_DIR = tmp_path / "data"
     fasta = tmp_path / "one.fa"
     fasta.write_text(f">1\n{BASES}\n>MT\n{BASES.replace('TGG', 'TGA')}\n")
-    call_command("register_reference", str(fasta), "--name", "tiny", "--alias", "1=one", stdout=StringIO())
+    call_command("register_reference", str(fasta), "--name", "tiny", "--alias", "1=one", *by(), stdout=StringIO())
     return Reference.objects.get(name="tiny")
 
 
 def register(text: str, *options: str, name: str = "genes") -> Annotation:
     path = Path(str(files.fasta(Reference.objects.get(name="tiny")))).parent / "given"
     path.write_text(text)
-    call_command("register_annotation", str(path), "--reference", "tiny", "--name", name, *options, stdout=StringIO())
+    call_command("register_annotation", str(path), "--reference", "tiny", "--name", name, *by(), *options, stdout=StringIO())
     return Annotation.objects.get(name=name)
 
 

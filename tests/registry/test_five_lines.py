@@ -12,7 +12,7 @@ from accounts.roles import Role
 from orders import checking, uploads
 from orders.models import Intake
 from registry.models import TestVersion
-from tests.factories import make_actor, make_laboratory
+from tests.factories import make_actor, make_laboratory, make_user
 from tests.registry import genes
 from tests.services import ROOT
 
@@ -36,6 +36,9 @@ def test_five_lines_lead_from_a_folder_to_an_upload_that_can_be_ordered(
     Path("genes.gff3").write_text(genes.bacterial())
     laboratory = make_laboratory()
     type(laboratory).objects.filter(pk=laboratory.pk).update(code="central-lab")
+    for mailbox, role in (("steward", Role.MODEL_STEWARD), ("director", Role.DIRECTOR)):
+        person = make_user(role=role, organisation=laboratory)
+        type(person).objects.filter(pk=person.pk).update(email=f"{mailbox}@example.org")
     *run, last = lines()
     assert len(run) == 4
     for command, *options in [*run, *run]:  # the second time changes nothing

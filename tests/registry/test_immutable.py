@@ -8,6 +8,7 @@ from django.db import Error, IntegrityError, connection, transaction
 from foundation import clock
 from registry import calibration
 from registry.models import Annotation, Deployment, FileProof, ModelVersion, TestVersion
+from registry.registering import UNATTENDED
 from registry.services import inspected
 from tests.factories import make_test_version
 
@@ -32,7 +33,7 @@ def rows() -> TestVersion:
     inspected(test.deployment.model_version, {"fingerprint": "f", "golden": "g"})
     calibration.register(
         model_version=test.deployment.model_version, protocol=test.protocol, precision="fp32", source="made for a test",
-        text="delta,probability\n0,0\n1,1\n",
+        text="delta,probability\n0,0\n1,1\n", actor=UNATTENDED,
     )  # fmt: skip
     Deployment.objects.update(fingerprint="f" * 63, golden="g" * 63)
     FileProof.objects.create(path="p", seen="s", digest="d", proven_at=clock.now())

@@ -15,6 +15,7 @@ from django.core.management import call_command
 from registry import admission, annotation_admission, leftovers, model_folders
 from registry.errors import RegistrationRefused
 from registry.models import Reference
+from tests.factories import by
 from tests.registry import genes
 from tests.services import ROOT
 
@@ -89,7 +90,7 @@ def test_each_kind_of_registration_sweeps_its_folder_and_a_start_all_of_them(
     model_folders.place(model_folders.read(folder), below=models_dir, called="tiny")
     (tmp_path / "one.fa").write_text(f">one\n{genes.BASES}\n")
     (tmp_path / "one.gff3").write_text(genes.ensembl())
-    call_command("register_reference", str(tmp_path / "one.fa"), "--name", "tiny", stdout=StringIO())
+    call_command("register_reference", str(tmp_path / "one.fa"), "--name", "tiny", *by(), stdout=StringIO())
     annotation_admission.admit(tmp_path / "one.gff3", name="genes", reference=Reference.objects.get())
     assert [hidden(each) for each in folders] == [[], [], []]
     for each in folders:

@@ -11,13 +11,15 @@ from django.db import IntegrityError, ProgrammingError, connection, transaction
 from registry import admission, model_folders, services
 from registry.errors import RegistrationRefused
 from registry.models import Deployment, Inspection, ModelVersion
+from registry.registering import UNATTENDED
+from tests.factories import by
 
 pytestmark = pytest.mark.django_db
 
 
 def register(folder: Path, *options: str) -> str:
     out = StringIO()
-    call_command("register_model", str(folder), *options, stdout=out)
+    call_command("register_model", str(folder), *by(), *options, stdout=out)
     return out.getvalue()
 
 
@@ -41,8 +43,8 @@ def test_a_folder_from_elsewhere_is_loaded_copied_and_made_a_deployment(folder: 
 
 
 def test_registering_the_same_bytes_again_gives_the_same_row(folder: Path, models_dir: Path) -> None:
-    first = admission.admit(folder, name="tiny", version="1.0", pin={"threads": 1})
-    again = admission.admit(models_dir / "tiny-1.0", name="tiny", version="1.0", pin={"threads": 1})
+    first = admission.admit(folder, name="tiny", version="1.0", pin={"threads": 1}, actor=UNATTENDED)
+    again = admission.admit(models_dir / "tiny-1.0", name="tiny", version="1.0", pin={"threads": 1}, actor=UNATTENDED)
     assert again.model_version == first.model_version
     assert again.inspection == first.inspection  # the same bits, proven a second time
     assert Inspection.objects.count() == 1
@@ -81,7 +83,7 @@ def test_weights_that_are_no_numbers_are_refused(folder: Path, models_dir: Path)
 @pytest.mark.parametrize("word", ["", "../up", "a b", "x" * 81], ids=["blank", "path", "space", "long"])
 def test_names_that_are_no_names_are_refused(folder: Path, models_dir: Path, word: str) -> None:
     with pytest.raises(RegistrationRefused, match="is no name"):
-        admission.admit(folder, name=word, version="1.0", pin={})
+        admission.admit(folder, name=word, version="1.0", pin={}, actor=UNATTENDED)
 
 
 def test_a_folder_without_weights_we_read_is_refused(folder: Path, models_dir: Path) -> None:

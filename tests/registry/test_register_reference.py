@@ -17,6 +17,7 @@ from orders.intake import FastaReference
 from orders.intake.contig_names import name_table
 from registry import fasta, files, markov
 from registry.models import Reference
+from tests.factories import by
 
 pytestmark = pytest.mark.django_db
 TWO = ">one first\nACGTNacgtr\nACG\n>chrM rCRS? \r\nTTTT\r\n\r\nAAAA"
@@ -39,7 +40,7 @@ def written(tmp_path: Path) -> Callable[[str | bytes], Path]:
 
 
 def register(path: Path, *options: str, name: str = "two") -> Reference:
-    call_command("register_reference", str(path), "--name", name, *options, stdout=StringIO(), stderr=StringIO())
+    call_command("register_reference", str(path), "--name", name, *by(), *options, stdout=StringIO(), stderr=StringIO())
     return Reference.objects.get(name=name)
 
 

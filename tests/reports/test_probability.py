@@ -13,6 +13,7 @@ from accounts.roles import Role
 from orders.models import Order
 from registry import calibration
 from registry.models import CalibrationTable
+from registry.registering import UNATTENDED
 from registry.services import offer_test
 from reports import document, pdf, spreadsheet
 from reports.content import parse
@@ -30,7 +31,7 @@ def order() -> Order:
     plain = make_test_version()
     table = calibration.register(
         model_version=plain.deployment.model_version, protocol=plain.protocol, precision="fp32",
-        text="delta,probability\n-4,0.9\n-2,0.5\n0,0.1\n", source="three hundred labelled variants",
+        text="delta,probability\n-4,0.9\n-2,0.5\n0,0.1\n", source="three hundred labelled variants", actor=UNATTENDED,
     )  # fmt: skip
     kept = {name: getattr(plain, name) for name in ("accepts", "reference", "deployment", "protocol", "sla_minutes", "limitations")}
     test = offer_test(laboratory=plain.definition.laboratory, code="calibrated", name="Panel", calibration=table, **kept)

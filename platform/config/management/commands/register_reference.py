@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError, CommandParser
 
+from accounts import named
 from config import contig_aliases
 from foundation.errors import Refused
 from registry import markov, reference_admission
@@ -19,6 +20,7 @@ class Command(BaseCommand):
         parser.add_argument("--name", required=True, help="as people know it: GRCh38, rCRS")
         parser.add_argument("--description", default="", help="source and accession, as printed on reports")
         parser.add_argument("--alias", action="append", default=[], metavar="CONTIG=NAME", help="another name; may be repeated")
+        parser.add_argument("--by", required=True, metavar="EMAIL", help="the person who decides; a model steward")
         parser.add_argument("--markov-order", type=int, default=markov.ORDER, help=f"of the baseline, 0 to {markov.HIGHEST}")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -32,7 +34,7 @@ class Command(BaseCommand):
         try:
             made, new = reference_admission.admit(
                 options["fasta"], name=options["name"], description=options["description"], names=names,
-                order=options["markov_order"], progress=self._read,
+                order=options["markov_order"], progress=self._read, actor=named.person(options["by"]),
             )  # fmt: skip
         except Refused as error:
             raise CommandError(str(error), returncode=2) from error

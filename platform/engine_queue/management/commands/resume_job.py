@@ -4,8 +4,7 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError, CommandParser
 
-from accounts.models import User
-from accounts.services import actor_for
+from accounts import named
 from engine_queue import attention
 from engine_queue.errors import QueueError
 from engine_queue.models import Job
@@ -27,12 +26,12 @@ class Command(BaseCommand):
             return
         if not options["reason"].strip() or not options["by"]:
             raise CommandError("a job goes on with a --reason and under the name of a person (--by EMAIL)", returncode=2)
-        person = User.objects.filter(email__iexact=options["by"], is_active=True).first()
         job = Job.objects.filter(pk=options["job"]).first()
-        if person is None or job is None:
-            raise CommandError(f"there is no {'job ' + str(options['job']) if person else 'such person'}", returncode=2)
+        if job is None:
+            raise CommandError(f"there is no job {options['job']}", returncode=2)
         try:
-            attention.resume(job, actor=actor_for(person), reason=options["reason"].strip())
+            person = named.person(options["by"])
+            attention.resume(job, actor=person, reason=options["reason"].strip())
         except (QueueError, Refused) as error:
             raise CommandError(str(error), returncode=2) from error
         self.stdout.write(f"job {job.pk} waits for a worker again, by {person.name}")

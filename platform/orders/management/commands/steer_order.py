@@ -5,10 +5,9 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError, CommandParser
 
-from accounts.models import User
-from accounts.services import actor_for
+from accounts import named
 from foundation.actor import Actor
-from foundation.errors import HelicaseError
+from foundation.errors import HelicaseError, NotPermitted
 from orders import urgency
 from orders.errors import InvalidOrder
 from orders.models import Order
@@ -50,7 +49,7 @@ class Command(BaseCommand):
 
 
 def _person(email: str) -> Actor:
-    person = User.objects.filter(email__iexact=email, is_active=True).first()
-    if person is None:
-        raise CommandError(f"there is no person {email}", returncode=2)
-    return actor_for(person)
+    try:
+        return named.person(email)
+    except NotPermitted as error:
+        raise CommandError(str(error), returncode=2) from error

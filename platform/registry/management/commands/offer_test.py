@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 from django.core.management import BaseCommand, CommandError, CommandParser
 from django.db import models
 
+from accounts import named
 from accounts.models import Organisation
 from foundation.errors import Refused
 from registry import services
@@ -34,6 +35,7 @@ class Command(BaseCommand):
         parser.add_argument("--grid", type=int, help="bases; of grid-centred alone")
         parser.add_argument("--strand", choices=STRANDS, default="forward")
         parser.add_argument("--intended-use", choices=IntendedUse.values, default=IntendedUse.RESEARCH.value)
+        parser.add_argument("--by", required=True, metavar="EMAIL", help="the person who decides; a director of the laboratory")
         parser.add_argument("--limitations", default="", help="printed on every report")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -59,6 +61,7 @@ class Command(BaseCommand):
                 sla_minutes=SLA,
                 intended_use=options["intended_use"],
                 limitations=options["limitations"],
+                actor=named.person(options["by"]),
             )
         except Refused as error:
             raise CommandError(str(error), returncode=2) from error

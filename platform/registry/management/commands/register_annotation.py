@@ -5,6 +5,7 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError, CommandParser
 
+from accounts import named
 from foundation.errors import Refused
 from registry import annotation_admission
 from registry.annotation_admission import Codes
@@ -21,6 +22,7 @@ class Command(BaseCommand):
         parser.add_argument("--reference", required=True, help="name of a registered reference")
         parser.add_argument("--name", default="", help="default: the file's name")
         parser.add_argument("--genetic-code", type=int, default=STANDARD, help="NCBI table where the file names none; bacteria: 11")
+        parser.add_argument("--by", required=True, metavar="EMAIL", help="the person who decides; a model steward")
         parser.add_argument("--code", action="append", default=[], metavar="CONTIG=N", help="of one contig: MT=2; may be repeated")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -31,7 +33,8 @@ class Command(BaseCommand):
         codes = Codes(options["genetic_code"], dict(map(_pair, options["code"])))
         try:
             name = options["name"] or options["annotation"].name
-            made, new = annotation_admission.admit(options["annotation"], name=name, reference=reference, codes=codes)
+            actor = named.person(options["by"])
+            made, new = annotation_admission.admit(options["annotation"], name=name, reference=reference, codes=codes, actor=actor)
         except Refused as error:
             raise CommandError(str(error), returncode=2) from error
         self._tell(made, new)

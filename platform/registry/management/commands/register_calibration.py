@@ -5,6 +5,7 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError, CommandParser
 
+from accounts import named
 from foundation.errors import Refused
 from registry import calibration
 from registry.models import TestVersion
@@ -17,6 +18,7 @@ class Command(BaseCommand):
         parser.add_argument("table", type=Path, help="CSV with the heading delta,probability")
         parser.add_argument("--test", required=True, help="code of a test that is offered")
         parser.add_argument("--source", required=True, help="the variants and labels it was made from")
+        parser.add_argument("--by", required=True, metavar="EMAIL", help="the person who decides; a model steward")
 
     def handle(self, *args: Any, **options: Any) -> None:
         offered = TestVersion.objects.select_related("deployment__model_version").filter(offered=True)
@@ -26,7 +28,7 @@ class Command(BaseCommand):
         try:
             made = calibration.register(
                 model_version=test.deployment.model_version, protocol=test.protocol, precision=test.deployment.precision,
-                text=options["table"].read_text(encoding="utf-8"), source=options["source"],
+                text=options["table"].read_text(encoding="utf-8"), source=options["source"], actor=named.person(options["by"]),
             )  # fmt: skip
         except (Refused, OSError, UnicodeDecodeError) as error:
             raise CommandError(str(error), returncode=2) from error

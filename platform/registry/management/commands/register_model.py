@@ -5,6 +5,8 @@ from typing import Any
 
 from django.core.management import BaseCommand, CommandError, CommandParser
 
+from accounts import named
+from foundation.actor import Actor
 from foundation.errors import Refused
 from registry import admission, services
 from registry.admission import Admitted
@@ -35,6 +37,7 @@ class Command(BaseCommand):
         parser.add_argument("--kernels", choices=("auto", "reference", "native", "numba"))
         parser.add_argument("--slots", type=int, help="sequences computed at once")
         parser.add_argument("--blocks", type=int, help="KV blocks: they bound the longest input")
+        parser.add_argument("--by", required=True, metavar="EMAIL", help="the person who decides; a model steward")
         parser.add_argument("--token-budget", type=int, help="tokens a step may compute")
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -42,15 +45,16 @@ class Command(BaseCommand):
         pin = _pin(options)
         name = options["name"] or path.resolve().name
         try:
-            admitted = admission.admit(path, name=name, version=options["model_version"], pin=pin)
+            actor = named.person(options["by"])
+            admitted = admission.admit(path, name=name, version=options["model_version"], pin=pin, actor=actor)
             self._tell(admitted)
             if options["deployment"]:
-                self._deploy(admitted, options["deployment"], options["precision"], pin)
+                self._deploy(admitted, options["deployment"], options["precision"], pin, actor)
         except Refused as error:
             raise CommandError(str(error), returncode=2) from error
 
-    def _deploy(self, admitted: Admitted, name: str, precision: str, pin: dict[str, Any]) -> None:
-        services.register_deployment(name=name, model_version=admitted.model_version, precision=precision, pin=pin)
+    def _deploy(self, admitted: Admitted, name: str, precision: str, pin: dict[str, Any], actor: Actor) -> None:
+        services.register_deployment(name=name, model_version=admitted.model_version, precision=precision, pin=pin, actor=actor)
         self.stdout.write(f"deployment {name}: {precision}, {', '.join(f'{key} {value}' for key, value in pin.items())}")
         self.stdout.write(f"serve it: manage.py engine_worker --name engine-1 --deployment {name}")
 
