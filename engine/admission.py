@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from engine.happening import What
 from engine.observed import Observed
 from engine.preemption import Leaving, victims
 from engine.request import Priority
@@ -48,10 +49,12 @@ class Admission(Observed):
         who, cost = self._slots.but(self.held), self.swapping.cost
         chosen = victims(who, slots=slots, blocks=blocks, leaving=Leaving(self.pool, found), cost=cost) if stat else []
         for sequence in chosen:
+            self.swapping.diary.tell(What.SENT_AWAY, sequence.handle, by=first.handle)
             self._evict(sequence)
-        return bool(chosen) or (blocks > 0 and (slots <= 0 or stat) and self._let_go(first.priority))
+        return bool(chosen) or (blocks > 0 and (slots <= 0 or stat) and self._let_go(first))
 
-    def _let_go(self, above: Priority) -> bool:
+    def _let_go(self, first: Sequence) -> bool:
+        above, by = first.priority, first.handle if first.priority is Priority.STAT else 0
         idle = [one for one in self._waiting.holding(above) if above is Priority.STAT or self.trunks.dispensable(one)]
         for sequence in idle:
             self._waiting.take(sequence)
@@ -59,6 +62,7 @@ class Admission(Observed):
                 self.trunks.give_up(sequence)
                 self._enter(sequence)
             else:
+                self.swapping.diary.tell(What.SENT_AWAY, sequence.handle, by=by)
                 self._evict(sequence)
         return bool(idle)
 

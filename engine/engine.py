@@ -17,7 +17,7 @@ from engine.request import Outcome, Priority, Request
 from engine.scheduler import Scheduler
 from engine.swap.tier import FileTier
 from engine.tokenizers.interface import Tokenizer
-from engine.trace import Part, Step, Times, Trace, marks
+from engine.trace import Level, Part, Step, Times, Trace, marks
 
 _STILL = 100  # steps that do nothing before the engine gives up
 _LOOK_EVERY = 0.05  # seconds at most between two looks at files while nothing else can be done
@@ -51,12 +51,23 @@ class Engine:
         self.scheduler, self.runner, self.deployment, self.tokenizer = scheduler, runner, deployment, tokenizer
         self.batch_invariant, self.golden, self.clock = batch_invariant, golden, clock
         self.fingerprint = deployment.fingerprint
-        self.trace: Trace | None = None
+        self._trace: Trace | None = None
+        self._level: Level | None = None  # of the present step, where a trace is written
         self._meter, self._starts, self._rates = StepMeter(), StartMeter(), Rates()
         self._ended = time.perf_counter()  # when the last step did
         self._still = 0  # steps in succession that did nothing
         self._waits = False  # the last step did nothing, for a file is being read
         self._doing = ("nothing", Batch(()))
+
+    @property
+    def trace(self) -> Trace | None:
+        """What is written from here on; None: nothing is, at no cost."""
+        return self._trace
+
+    @trace.setter
+    def trace(self, trace: Trace | None) -> None:
+        self._trace = trace
+        self.scheduler.swapping.diary.listener = None if trace is None else trace.happened
 
     @property
     def context(self) -> int:
@@ -77,11 +88,11 @@ class Engine:
 
         `layers` is what `Engine.layers` said when it came. A STAT that would end after `due` makes lower work pause.
         """
+        if self._trace is not None:
+            self._trace.placed(handle, request, priority)
         self.scheduler.add(handle, request, priority, self.clock() if queued_at is None else queued_at, due)
         if priority == Priority.STAT:
             self._starts.placed(handle, self.layers if layers is None else layers)
-        if self.trace is not None:
-            self.trace.placed(handle, request, priority)
 
     def cancel(self, handle: int) -> bool:
         """Cancel in any state; False when the handle is unknown or already settled."""
@@ -142,6 +153,7 @@ class Engine:
         numbers = marks(batch.rows, self.scheduler.described)
         first = self.layers
         self._starts.begin(batch.rows, first, self.scheduler.capped_starts, self.scheduler.trunk_of)
+        self._level = None if self._trace is None else Level.of(self.scheduler)
         scheduled, self._doing = time.perf_counter(), ("run", batch)
         outputs = self.runner.run(batch)
         self._starts.computed(first, self.layers, numbers)
@@ -172,6 +184,11 @@ class Engine:
         """Where the last step could do nothing because a file is being read: wait for it, for `interrupt`, or a moment at most."""
         if self._waits and self._files is not None:
             self._files.wait(_LOOK_EVERY)
+
+    def settle(self, timeout: float) -> None:
+        """Wait until the disk has done all that it was asked to, or so many seconds."""
+        if self._files is not None:
+            self._files.settle(timeout)
 
     def close(self, timeout: float = 5.0) -> None:
         """It makes no more steps: its files go, unless a disk does not answer in time."""
@@ -247,9 +264,7 @@ class Engine:
             below = self.scheduler.has_below or any(tokens[Priority.ASAP :])
             how = {"resumed": batch.resumes, "beside": batch.beside, "below": below}
             self._rates.step(times.ended - times.began, tokens, idle=idle, **how)
-        if self.trace is not None:
-            for handle, what in self.scheduler.swapping.events:
-                self.trace.moved(times.scheduled, handle, what)
-            scheduler, part = self.scheduler, Part.of(stopped=outputs is None, resumes=batch.resumes)
-            self.trace.record(Step(scheduler.steps, times, numbers, scheduler.waiting, scheduler.pool.used, part), outcomes)
-        self.scheduler.swapping.events.clear()
+        trace, level = self._trace, self._level
+        if trace is not None and level is not None:
+            part = Part.of(stopped=outputs is None, resumes=batch.resumes, beside=batch.beside)
+            trace.record(Step(self.scheduler.steps, times, numbers, level, self.layers - level.layers, part), outcomes)

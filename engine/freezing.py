@@ -12,10 +12,12 @@ STAT is left in it, it goes on with the next step.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 from dataclasses import dataclass
 
 from engine.batch import Batch, Row, RowOutput
+from engine.happening import What
 from engine.preemption import Leaving, victims
 from engine.request import Outcome, Priority
 from engine.scheduler import Scheduler
@@ -103,7 +105,7 @@ class FreezingScheduler(Scheduler):
     def _count(self, batch: Batch, outputs: list[RowOutput]) -> None:
         one = self._standing if batch.resumes and not batch.beside else None
         if one is not None:
-            self.capped_starts += self._waiting.count(Priority.STAT) if one.capped else 0
+            self._note_capped(one)
             self._let_loose()
         if self._in_vain and any(self._by_handle[row.handle].priority is not Priority.STAT for row in batch.rows):
             self._in_vain = 0
@@ -212,25 +214,35 @@ class FreezingScheduler(Scheduler):
             self.held = pinned
             return False
         self._in_vain += 1
-        self._abandon(self._standing)
+        self._abandon(self._standing, by=first.handle)
         return True
 
-    def _abandon(self, one: Standing) -> None:
+    def _abandon(self, one: Standing, by: int = 0) -> None:
         """The pass does not go on: its tokens do not count, and who was cancelled or put on hold in it goes now."""
         self._let_loose()
-        self._drop(one.batch)
+        self._drop(one.batch, by)
         self._take_back()
 
-    def _drop(self, batch: Batch) -> None:
+    def _drop(self, batch: Batch, by: int = 0) -> None:
         self.abandoned_passes += 1
         self.abandoned_tokens += batch.tokens
+        for row in batch.rows:
+            self.swapping.diary.tell(What.ABANDONED, row.handle, len(row.tokens), by)
         self._part_marked()
+
+    def _note_capped(self, one: Standing) -> None:
+        capped = itertools.takewhile(lambda sequence: sequence.priority is Priority.STAT, self._waiting) if one.capped else ()
+        for sequence in capped:
+            self.capped_starts += 1
+            self.swapping.diary.tell(What.CAPPED, sequence.handle)
 
     def _take_back(self) -> None:
         """The slots that were lent: as many of the lower classes give way as are too many."""
         lower = sum(sequence.priority is not Priority.STAT for sequence in self._slots)
         excess = min(lower, self.running - self.config.slots)
         if excess > 0:
+            stat = next(self._slots.of_stat(), None)
             leaving, cost = Leaving(self.pool), self.swapping.cost
             for sequence in victims(self._slots, slots=excess, blocks=0, leaving=leaving, cost=cost):
+                self.swapping.diary.tell(What.SENT_AWAY, sequence.handle, by=stat.handle if stat else 0)
                 self._evict(sequence)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from engine.admission import Admission
 from engine.dues import is_due
 from engine.errors import EngineError
+from engine.happening import What
 from engine.request import Priority, State
 from engine.sequence import Sequence
 from engine.trunks import Trunk, reclass
@@ -28,6 +29,7 @@ class Steering(Admission):
         """Cancel in any state."""
         sequence = self._open(handle)
         if sequence is not None:
+            self.swapping.diary.tell(What.CANCEL, handle)
             self._withdraw(sequence)
         return sequence is not None
 
@@ -44,6 +46,8 @@ class Steering(Admission):
             trunk.count(sequence, -1)
         sequence.due = due
         self.dues.add(sequence)
+        if priority != sequence.priority:
+            self.swapping.diary.tell(What.RECLASSED, handle, priority)
         if trunk is not None:
             self._reclass_waiter(trunk, sequence, priority)
         elif sequence.running:
@@ -76,6 +80,7 @@ class Steering(Admission):
         sequence = self._resting.pop(handle, None)
         if sequence is None:
             return False
+        self.swapping.diary.tell(What.RELEASED, handle)
         if sequence.started_at is None:
             self._enter(sequence)
         else:
@@ -110,6 +115,7 @@ class Steering(Admission):
         self.swapping.rest(sequence)
         sequence.go_on(self.clock())  # more urgent work is not what it waits for now
         self._resting[sequence.handle] = sequence
+        self.swapping.diary.tell(What.ON_HOLD, sequence.handle)
 
     def _withdraw(self, sequence: Sequence) -> None:
         if sequence.running and (self._in_flight or sequence.handle in self.held):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import logging
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from collections.abc import Sequence as SequenceOf
 from dataclasses import dataclass
@@ -17,10 +17,11 @@ from dataclasses import dataclass
 from engine.batch import Batch, Row, Signal
 from engine.config import EngineConfig
 from engine.errors import BlockAccounting
+from engine.happening import Diary, What
 from engine.ledger import Ledger
 from engine.prefix import PrefixCache
 from engine.sequence import Sequence
-from engine.swap.content import IN, OUT, Content, Done, Failure, Outside, Where
+from engine.swap.content import Content, Done, Failure, Outside, Where
 from engine.swap.cost import Costs
 from engine.swap.slots import ArenaSlots
 from engine.trunks import Trunk
@@ -28,7 +29,6 @@ from engine.waiting import Waiting
 
 log = logging.getLogger(__name__)
 
-_EVENTS = 1024  # told at most, to whoever draws them
 _NOTHING = 0, 0
 Pairs = list[tuple[int, int]]
 
@@ -60,7 +60,7 @@ class Swapping:
 
     def __init__(self, config: EngineConfig, cache: PrefixCache, ledger: Ledger, outside: Outside) -> None:
         self._cache, self._ledger, self._pool = cache, ledger, ledger.pool
-        self._files, self._patience = outside.files, config.swap_seconds
+        self.files, self._patience = outside.files, config.swap_seconds
         self.costs = outside.costs or Costs(outside.block_bytes, config.swap_bandwidth, config.recompute_rate)
         self.slots = ArenaSlots(outside.slots)
         self.keep = outside.slots // 2
@@ -71,7 +71,7 @@ class Swapping:
         self._arriving: list[_Arriving] = []
         self._told = _NOTHING  # how many of both go with the batch that is on its way
         self._loading: dict[int, float] = {}  # by number: since when somebody who could start has waited for a file
-        self.events: deque[tuple[int, str]] = deque(maxlen=_EVENTS)  # handle, and what happened
+        self.diary = Diary()
         self.blocks_out = self.blocks_in = self.recomputed = self.files_read = 0
         self.failures: Counter[Failure] = Counter()
 
@@ -99,8 +99,10 @@ class Swapping:
             self._close(sequence)
             self._stay_out(sequence)
             sequence.set_aside()
+            self.diary.tell(What.IN_MEMORY, sequence.handle)
         elif not self._swap_out(sequence):
             self.recomputed += self.slots.total > 0 and sequence.computed > 0
+            self.diary.tell(What.GIVEN_UP, sequence.handle, self._again(sequence))
             if not isinstance(sequence, Trunk):
                 self._cache.leave_own(sequence)
                 self._ledger.settle_kind(sequence)
@@ -130,18 +132,23 @@ class Swapping:
         own = [block for block, place in zip(table, places, strict=True) if place is None]
         draining = [block for block in own if self._pool.references(block) == 1]
         self._contents[content.number], self._owners[content.number] = content, sequence
+        self.diary.tell(What.DRAINS, sequence.handle, len(own))
         if own:
             self._leaving.append(_Leaving(content, list(zip(own, content.slots, strict=True)), draining))
         else:
-            content.where = Where.ARENA
+            self._lies_in_memory(content)
         self._pool.drain(draining)
         gone = frozenset(draining)
         sequence.blocks[:] = [block for block in sequence.blocks if block not in gone]
         self._close(sequence)
         sequence.swapped = content
         sequence.set_aside()
-        self.events.append((sequence.handle, OUT))
         return True
+
+    def _lies_in_memory(self, content: Content) -> None:
+        content.where = Where.ARENA
+        if (owner := self._owners.get(content.number)) is not None:
+            self.diary.tell(What.IN_MEMORY, owner.handle)
 
     def take_up(self, sequence: Sequence) -> int:
         """Let one that starts begin where it was, with what others computed, or where what it still wants begins to depend on; the
@@ -170,13 +177,14 @@ class Swapping:
         self._ledger.restore(sequence, table, content.first)
         sequence.computed, sequence.registered = content.computed, content.registered
         sequence.key, sequence.slides = content.key, content.slides
+        self.diary.tell(What.RETURNS, sequence.handle, len(own))
         if own:
             content.moving = True
             self._arriving.append(_Arriving(sequence, content, list(zip(content.slots, own, strict=True))))
         else:
             sequence.swapped = None
             self._release(content)
-        self.events.append((sequence.handle, IN))
+            self.diary.tell(What.IN_POOL, sequence.handle)
         return True
 
     def _stay_out(self, sequence: Sequence) -> None:
@@ -202,6 +210,7 @@ class Swapping:
     def _lose(self, sequence: Sequence) -> None:
         """What it left cannot be had: it computes its positions again."""
         self._discard(sequence)
+        self.diary.tell(What.LOST, sequence.handle)
         self.recomputed += 1
         sequence.restart()
         if not isinstance(sequence, Trunk):
@@ -216,8 +225,8 @@ class Swapping:
             return
         del self._contents[content.number]
         self.slots.give_back(content)
-        if self._files is not None:
-            self._files.drop(content.number)
+        if self.files is not None:
+            self.files.drop(content.number)
 
     # With the batch.
 
@@ -237,7 +246,7 @@ class Swapping:
         for one in leaving:
             self._pool.drained(one.draining)
             self.blocks_out += len(one.pairs)
-            one.content.where = Where.ARENA
+            self._lies_in_memory(one.content)
             if one.content.gone:
                 self._release(one.content)
         arriving, self._arriving = self._arriving[:come], self._arriving[come:]
@@ -246,6 +255,7 @@ class Swapping:
             back.content.moving = False
             if back.sequence is not None:
                 back.sequence.swapped = None
+                self.diary.tell(What.IN_POOL, back.sequence.handle)
             if back.sequence is not None or back.content.gone:
                 self._release(back.content)
 
@@ -263,9 +273,10 @@ class Swapping:
         return True
 
     def _begin_to_read(self, content: Content) -> None:
-        if self._files is not None and not content.busy and self.slots.take(content):
+        if self.files is not None and not content.busy and self.slots.take(content):
             content.busy = True
-            self._files.read(content.number, content.slots)
+            self.diary.tell(What.FROM_DISK, self._owners[content.number].handle, content.size)
+            self.files.read(content.number, content.slots)
 
     def rest(self, sequence: Sequence) -> None:
         """It does not want to start any more: it is not called when its file has been read."""
@@ -275,9 +286,9 @@ class Swapping:
 
     def look_at_files(self, now: float, waiting: Waiting) -> None:
         """Whoever may start again waits for that: its file has been read, or is of no use."""
-        if self._files is None:
+        if self.files is None:
             return
-        ready = [sequence for done in self._files.finished() for sequence in self._ended(done)]
+        ready = [sequence for done in self.files.finished() for sequence in self._ended(done)]
         for number, since in list(self._loading.items()):
             if now - since > self._patience:
                 sequence = self._owners[number]
@@ -301,9 +312,10 @@ class Swapping:
         if done.failure is not None:
             self._failed(done.failure, done.number)
         if content.where is not Where.LOADING:
-            self._written(content, done.failure)
+            self._written(content, owner, done.failure)
         elif done.failure is None:
             content.where = Where.ARENA
+            self.diary.tell(What.READ, owner.handle)
             self.files_read += 1
             self._drop_file(content)
         else:
@@ -311,7 +323,8 @@ class Swapping:
         if wanted:
             yield owner
 
-    def _written(self, content: Content, failure: Failure | None) -> None:
+    def _written(self, content: Content, owner: Sequence, failure: Failure | None) -> None:
+        self.diary.tell(What.IN_MEMORY if failure else What.ON_DISK, owner.handle)
         if failure is None:
             content.where = Where.FILE
             self.slots.give_back(content)
@@ -321,23 +334,24 @@ class Swapping:
             self._drop_file(content)
 
     def _drop_file(self, content: Content) -> None:
-        if self._files is not None:
-            self._files.drop(content.number)
+        if self.files is not None:
+            self.files.drop(content.number)
 
     def _write_behind(self) -> None:
         """Write the oldest content to files, so that the arena has room for what comes and for what is to be read."""
         wanted = sum(self._contents[number].size for number in self._loading if not self._contents[number].busy)
         written = sum(content.size for content in self._contents.values() if content.busy and content.where is Where.ARENA)
         over = max(self.slots.used - self.keep, wanted - self.slots.free) - written
-        if self._files is None or over <= 0:
+        if self.files is None or over <= 0:
             return
         for content in self._contents.values():
             if over <= 0:
                 break
             if content.where is Where.ARENA and content.filed and not (content.busy or content.moving or content.gone):
-                content.filed = self._files.write(content.number, content.slots)
+                content.filed = self.files.write(content.number, content.slots)
                 if content.filed:
                     content.busy = True
+                    self.diary.tell(What.TO_DISK, self._owners[content.number].handle, content.size)
                     self.slots.drain(content)
                     over -= content.size
                 else:
@@ -351,7 +365,7 @@ class Swapping:
 
     def stats(self) -> dict[str, float]:
         """The figures by name."""
-        files = self._files
+        files = self.files
         return {
             "swapped_out_blocks": self.blocks_out,
             "swapped_in_blocks": self.blocks_in,

@@ -1,107 +1,93 @@
-"""`trace`: a small mixed workload through a model, its steps as a Chrome trace and as a picture, and a row for each request."""
+"""`trace`: a scenario played on a model, its steps as a Chrome trace and as a picture, and a row for each request."""
 
 from __future__ import annotations
 
 import argparse
-import random
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from engine import timeline
+from engine.command_line import scenarios
 from engine.engine import Engine
-from engine.request import REFERENCE, Branch, Generate, Priority, Request, Sampling, Score
-from engine.swap.content import OUT
-from engine.trace import Lane, Trace, chrome, lanes
+from engine.happening import What
+from engine.lanes import Lane, Stay, lanes
+from engine.perfetto import chrome
+from engine.trace import Trace
 
-SETTINGS = {"slots": 5, "token_budget": 256, "chunk": 128}  # few slots and small steps, so that waiting can be seen
-Arrival = tuple[int, Priority, Request]  # before which step
+_ABOUT = "mixed: short and long requests, a window and its alternates; stat: freezes, swaps, holds, all that STAT and people do"
 
 
 def add_options(command: argparse.ArgumentParser) -> None:
-    """What `trace` may be told, and the settings of its engine."""
-    command.add_argument("--out", type=Path, help="write a Chrome trace (JSON), for https://ui.perfetto.dev or chrome://tracing")
-    command.add_argument("--svg", type=Path, help="write a picture")
-    command.set_defaults(settings=SETTINGS)
+    """What `trace` may be told."""
+    command.add_argument("--scenario", choices=tuple(scenarios.SCENARIOS), default="mixed", help=_ABOUT)
+    command.add_argument(
+        "--out",
+        type=Path,
+        help="write a Chrome trace (JSON), for https://ui.perfetto.dev or chrome://tracing, and a picture (SVG) beside it; a name "
+        "that ends in .json is the trace alone",
+    )
+    command.add_argument("--svg", type=Path, help="write the picture there")
 
 
 def read(options: argparse.Namespace) -> None:
-    """Nothing: the workload is built in."""
+    """Nothing but the engine's settings: what is asked of it is built in."""
+    scenario = scenarios.chosen(options.scenario)
+    options.settings = scenario.settings
+    options.folder = None
+    if scenario.files:
+        options.folder = tempfile.TemporaryDirectory(prefix="engine-trace-")
+        options.settings["swap_folder"] = options.folder.name
 
 
 def run(engine: Engine, asked: None, options: argparse.Namespace) -> Iterator[dict[str, Any]]:
-    """Serve the workload, write what was asked for, and tell of each lane."""
-    warm(engine)
+    """Play the scenario, write what was asked for, and tell of each lane."""
+    scenarios.warm(engine)
     trace = engine.trace = Trace()
-    serve(engine, list(workload(engine)))
-    if options.out is not None:
-        options.out.write_text(chrome(trace, f"model {options.model.name}, fingerprint {engine.fingerprint}"), encoding="utf-8")
-    if options.svg is not None:
-        options.svg.write_text(
-            timeline.draw(trace, f"Steps of {options.model.name} on {options.threads} threads"), encoding="utf-8"
-        )
+    try:
+        scenarios.play(engine, scenarios.SCENARIOS[options.scenario].scenes(engine), trace)
+    finally:
+        engine.close()
+        if options.folder is not None:
+            options.folder.cleanup()
+    for path in _places(options):
+        path.write_text(_written(path, trace, engine, options), encoding="utf-8")
     for lane in lanes(trace):
         yield _row(lane)
 
 
+def _places(options: argparse.Namespace) -> Iterator[Path]:
+    out, svg = options.out, options.svg
+    if out is not None and out.suffix == ".json":
+        yield out
+    elif out is not None:
+        yield out.with_name(out.name + ".json")
+        svg = svg or out.with_name(out.name + ".svg")
+    if svg is not None:
+        yield svg
+
+
+def _written(path: Path, trace: Trace, engine: Engine, options: argparse.Namespace) -> str:
+    if path.suffix == ".json":
+        return chrome(trace, f"model {options.model.name}, fingerprint {engine.fingerprint}")
+    config = engine.scheduler.config
+    about = f"{options.model.name} on {config.threads} threads · {config.slots} slots, steps of {config.token_budget} tokens"
+    about += f", a pool of {config.blocks:,} blocks, an arena of {config.arena_blocks:,}"
+    return timeline.draw(trace, timeline.TITLES[options.scenario], about)
+
+
 def _row(lane: Lane) -> dict[str, Any]:
-    first, last = lane.rows[0][0].times, lane.rows[-1][0].times
-    waited = None if lane.placed is None else round((first.scheduled - lane.placed) * 1e3, 1)
+    rows, stood = lane.rows, lane.stays(Stay.FROZEN)
+    waited = round((rows[0].step.times.scheduled - lane.placed) * 1e3, 1) if lane.placed is not None and rows else None
     return {
         "request": lane.name,
-        "tokens": sum(mark.tokens for _, mark in lane.rows),
-        "steps": len(lane.rows),
+        "tokens": sum(row.mark.tokens for row in lane.counted),
+        "steps": len(lane.counted),
         "waited_ms": waited,
-        "served_ms": round((last.ran - first.scheduled) * 1e3, 1),
-        "computed_again": len(lane.again),
-        "swapped": sum(what == OUT for _, what in lane.swaps),
+        "served_ms": round((rows[-1].step.times.ran - rows[0].step.times.scheduled) * 1e3, 1) if rows else None,
+        "frozen_ms": round(sum(span.end - span.begin for span in stood) * 1e3, 1),
+        "computed_again": lane.count(What.AGAIN),
+        "swapped": lane.count(What.DRAINS),
         "state": lane.state,
     }
-
-
-def workload(engine: Engine) -> Iterator[Arrival]:
-    """Scores and generations, short and long, a window with its alternates, and an urgent request that comes later."""
-    generator = random.Random(7)  # noqa: S311 — sequences to look at, not secrets
-    bases = engine.tokenizer.encode("ACGT").ids
-    most = min(engine.context, 512)
-
-    def tokens(length: int) -> tuple[int, ...]:
-        return (*engine.tokenizer.before, *generator.choices(bases, k=min(length, most) - 1))
-
-    def drawn(length: int, limit: int) -> Generate:
-        return Generate(tokens(length), limit, Sampling(temperature=1.0, seed=length))
-
-    window = tokens(300)
-    yield 0, Priority.ROUTINE, Score(tokens(480))
-    for length, limit in ((12, 40), (90, 16), (200, 24)):
-        yield 0, Priority.ROUTINE, drawn(length, limit)
-    for length in (60, 350, 150, 30):
-        yield 0, Priority.ROUTINE, Score(tokens(length))
-    for at in (120, 150, 180):
-        yield 0, Priority.URGENT, Score(window, REFERENCE, Branch(at, (_other(window[at], bases), *window[at + 1 :])))
-    yield 3, Priority.STAT, drawn(100, 12)
-    yield 10, Priority.ROUTINE, drawn(40, 20)
-    yield 14, Priority.ROUTINE, Score(tokens(250))
-
-
-def _other(base: int, bases: tuple[int, ...]) -> int:
-    return next(other for other in bases if other != base)
-
-
-def serve(engine: Engine, arrivals: list[Arrival]) -> None:
-    """Submit each request before its step, and step until all have ended."""
-    step = 0
-    waiting = list(enumerate(arrivals, start=1))
-    while waiting or engine.scheduler.has_work:
-        for handle, (_, priority, request) in [one for one in waiting if one[1][0] <= step]:
-            engine.submit(handle, request, priority)
-        waiting = [one for one in waiting if one[1][0] > step]
-        engine.step()
-        step += 1
-
-
-def warm(engine: Engine) -> None:
-    """The first steps of a process load libraries and find memory: they are not what a trace is looked at for."""
-    engine.submit(0, Generate(engine.tokenizer.encode("A" * 64).ids, 8), Priority.ROUTINE)
-    while engine.scheduler.has_work:
-        engine.step()

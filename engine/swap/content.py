@@ -9,8 +9,6 @@ from typing import Protocol
 
 from engine.swap.cost import Costs
 
-OUT, IN = "swapped out", "swapped in"  # what happened to a sequence, as traces tell it
-
 
 class Where(enum.Enum):
     """Where content is. It may be taken up again from the arena only."""

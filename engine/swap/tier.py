@@ -94,6 +94,12 @@ class FileTier:
         self._stirred.wait(seconds)
         self._stirred.clear()
 
+    def settle(self, seconds: float) -> None:
+        """Until all that was asked before has ended, or the time is over."""
+        ended = threading.Event()
+        self._jobs.put(ended.set)
+        ended.wait(seconds)
+
     def wake(self) -> None:
         """End a `wait`, from any thread."""
         self._stirred.set()

@@ -9,9 +9,11 @@ from collections.abc import Iterator
 import pytest
 
 from engine.batch import Batch, RowOutput
+from engine.lanes import Stay, lanes
 from engine.loop import EngineLoop
+from engine.perfetto import chrome
 from engine.request import Generate, Priority, Score
-from engine.trace import Part, Trace, chrome, lanes
+from engine.trace import Part, Trace
 from tests.engine.driving import echo
 from tests.engine.test_loop import WAIT, Clock, Waiting, loop_for
 
@@ -68,10 +70,10 @@ def test_a_trace_shows_the_pass_that_stood_still_and_counts_it_once(layers: tupl
     ended.all(2)
     assert loop.stop(drain=True, timeout=WAIT)
     trace = loop.engine.trace
-    assert [step.part for step in trace.steps if step.numbers] == [Part.STOPPED, Part.WHOLE, Part.RESUMED]
+    assert [step.part for step in trace.steps if step.numbers] == [Part.STOPPED, Part.BESIDE, Part.RESUMED]
     routine = lanes(trace)[0]
-    assert (len(routine.stood), len(routine.counted), routine.again) == (1, 1, [])
-    assert chrome(trace, "").count("stands still") == 2  # name and category
+    assert (len(routine.stays(Stay.FROZEN)), len(routine.counted), routine.again) == (1, 1, [])
+    assert chrome(trace, "").count("stands still after layer 1") == 1
 
 
 def test_a_cancelled_row_goes_when_the_pass_has_ended(layers: tuple[Layers, EngineLoop, Waiting]) -> None:
