@@ -12,7 +12,7 @@ from engine import isa
 from engine.batch import Batch, RowOutput
 from engine.blocks import BlockPool
 from engine.config import EngineConfig
-from engine.engine import Engine
+from engine.engine import Engine, Runs
 from engine.errors import DeploymentMismatch, ModelRefused
 from engine.fingerprint import Deployment, digest
 from engine.freezing import FreezingScheduler
@@ -41,7 +41,6 @@ def load(folder: Path, *, config: EngineConfig, clock: Callable[[], float] = tim
     isa.pin(config.isa)
     import torch
 
-    from engine import selftest
     from engine.model import Model
     from engine.runner import Runner
     from engine.weights import weight_files
@@ -66,9 +65,7 @@ def load(folder: Path, *, config: EngineConfig, clock: Callable[[], float] = tim
     runner = Runner(model, config)
     costs = Costs(runner.arena.block_bytes, config.swap_bandwidth, config.recompute_rate)
     runner.arena.tell = costs.copied
-    invariant, golden = selftest.run(_Timed(runner, costs), config, limits) if config.self_test else (False, "")
-    if config.expected_golden and golden != config.expected_golden:
-        raise DeploymentMismatch(f"the golden bits here are {golden[:12]}…, pinned are {config.expected_golden[:12]}…")
+    invariant, golden = _proven(_Timed(runner, costs), config, limits)
     limits = dataclasses.replace(limits, batch_invariant=invariant)
     files = _files(config, runner.arena, deployment.fingerprint)
     scheduler = _scheduler(config, limits, clock, Outside(config.arena_blocks, costs.block_bytes, files, costs))
@@ -87,6 +84,16 @@ class _Timed:
         if outputs is not None and not batch.resumes:
             self._costs.computed(batch.tokens, time.perf_counter() - began)
         return outputs
+
+
+def _proven(runner: Runs, config: EngineConfig, limits: Limits) -> tuple[bool, str]:
+    """Whether bits are independent of the batch here, and their golden value; nothing is claimed where nothing is tried."""
+    from engine import selftest
+
+    invariant, golden = selftest.run(runner, config, limits) if config.self_test else (False, "")
+    if config.expected_golden and golden != config.expected_golden:
+        raise DeploymentMismatch(f"the golden bits here are {golden[:12]}…, pinned are {config.expected_golden[:12]}…")
+    return invariant, golden
 
 
 def _scheduler(config: EngineConfig, limits: Limits, clock: Callable[[], float], outside: Outside) -> Scheduler:
