@@ -21,6 +21,7 @@ from tests.engine.checkpoints import Shape, write_checkpoint
 from tests.engine.conftest import CONFIG, model
 from tests.engine.driving import Arrival, bits, drive, scheduler
 
+pytestmark = pytest.mark.undisturbed("sends everybody away itself, and counts what is computed again")
 WINDOW, SHAPE = 20, Shape(window=20, seed=5)
 FIELD = SHAPE.layers * (WINDOW - 1)
 LIMITS = Limits(vocabulary=11, context=512, window=WINDOW, layers=SHAPE.layers)

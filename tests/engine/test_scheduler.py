@@ -45,6 +45,7 @@ def test_classes_enter_in_order_and_within_a_class_the_first_come() -> None:
     assert [step(policy) for _ in range(5)] == [[2], [4], [3], [1], [0]]
 
 
+@pytest.mark.undisturbed("counts steps")
 @pytest.mark.parametrize(("handle", "why"), [(-1, "below 0"), (0, "has not ended"), (1, "has not ended"), (2, "has not ended")])
 def test_a_handle_that_is_in_use_or_a_trunks_own_is_refused_and_harms_nobody(handle: int, why: str) -> None:
     """Running, waiting or on hold: whose handle was taken over would never hear of its end."""

@@ -46,7 +46,7 @@ class Life:
         self.windows.append((*self.windows[0][: len(self.windows[0]) // 2 + 1], *self.windows[1]))
         self.classes, self.rate = generator.choice(CLASSES), generator.choice((0.3, 1, 2.5))
         self.open: dict[int, Request] = {}
-        self.added = self.finished = 0
+        self.added = self.finished = self.idle = 0
 
     def outside(self) -> Outside | None:
         return None
@@ -84,7 +84,9 @@ class Life:
         if open_to_all:
             self.happen(0.3)
         outcomes = self.policy.postprocess(batch, self.model.run(batch))
-        assert batch.rows or batch.swap_outs or outcomes or not work or self.policy.swapping.loading, "nobody gets on"
+        gets_on = batch.rows or batch.swap_outs or outcomes or not work or self.policy.swapping.loading
+        self.idle = 0 if gets_on else self.idle + 1
+        assert self.idle < 2, "nobody gets on"  # a pass that nobody wants any more is given up in a step of its own
         for outcome in outcomes:
             request = self.open.pop(outcome.handle)
             if outcome.result is not None:
