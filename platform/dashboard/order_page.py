@@ -199,7 +199,7 @@ def flags(order: Order) -> list[str]:
     """What a reader must know before he reads on."""
     settled = order.ended_at is not None and parked(order.attention)  # cancelled: there is no way out to point to any more
     found = [flag(order.attention)] if order.attention and not settled else []
-    if order.hold_reason:
+    if order.hold_reason and order.ended_at is None:
         found.append(f"On hold: {flag(order.hold_reason)}")
     if order.priority == "stat" and not order.stat_reason and order.attention != "stat.reason-missing":
         found.append(FLAGS["stat.reason-missing"])

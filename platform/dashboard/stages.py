@@ -68,7 +68,7 @@ def _with_count(order: Order, words: str) -> str:
     if order.state == "in_analysis":
         return f"{words} · {order.items_done:,} of {order.items_total:,}"
     if order.state == "submitted" and order.attention:
-        return "Held for a person"
+        return "Parked for a person"
     return words
 
 

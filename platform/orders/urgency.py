@@ -57,6 +57,8 @@ def change_priority(*, order: Order, priority: str, reason: str, actor: Actor, e
         action = "order.promoted" if rank < locked.rank else "order.demoted"
         changes: dict[str, Any] = {"priority": priority, "rank": rank, **_due(locked, priority)}
         changes |= _words(locked, priority, words)
+        if before == Priority.STAT:
+            void_request(locked, actor)
         _change(locked, action, actor, {"from": before, "to": priority}, **changes)
         for run in _open_runs(locked):
             steering.reclass_run(run, rank=rank, due_at=locked.result_due or run.due_at, actor=actor)
@@ -89,7 +91,7 @@ def put_on_hold(locked: Order, reason: str, actor: Actor, facts: dict[str, str])
 
 
 def void_request(locked: Order, actor: Actor) -> None:
-    """End an open request to hold a locked order, because the order was held or closed without it."""
+    """End an open request to hold a locked order: it was held or closed without a second person, or needs none any more."""
     for request in HoldRequest.objects.select_for_update().filter(order=locked, state="open"):
         audit.transition(HOLD_REQUEST, request, to="void", actor=actor, answered_at=clock.now())
 

@@ -1,7 +1,10 @@
 """Priority and hold as several people see them at once: open pages follow without a reload, and one click is one request."""
 
+from io import BytesIO
+
 import pytest
 from playwright.sync_api import expect
+from pypdf import PdfReader
 
 from orders.models import HoldRequest, Order
 from tests.browser.served import NARROW, elsewhere
@@ -10,6 +13,7 @@ from tests.factories import make_order as placed
 from tests.factories import make_ready_intake, make_test_version
 
 pytestmark = pytest.mark.browser
+PAPER = {"width": 688, "height": 1000}  # A4 without its margins, in pixels of CSS
 
 
 def stat_order():
@@ -33,7 +37,7 @@ def test_two_people_hold_a_stat_order_and_every_open_page_follows(person):
     first.get_by_role("button", name="Ask a second person").press("Enter")
     expect(watching.locator("#hold-asked")).to_contain_text("two tubes")
     expect(watching.locator("#answer-link")).to_be_visible()
-    second.locator("[id^=answer-]").click()
+    second.locator("a[id^=answer-]").click()
     assert serious(second) == []
     second.fill("#id_words", "seen")
     second.get_by_role("button", name="Agree").click()
@@ -42,7 +46,7 @@ def test_two_people_hold_a_stat_order_and_every_open_page_follows(person):
     expect(watching.locator("#timeline")).to_contain_text("as asked by Anna Analyst")
     expect(watching.locator("#answer-link")).to_have_count(0)
     second.goto("/")
-    assert second.locator("[id^=answer-]").count() == 0
+    assert second.locator("a[id^=answer-]").count() == 0
 
 
 def test_a_changed_priority_is_told_in_the_head_of_an_open_page(person):
@@ -85,6 +89,16 @@ def test_axe_finds_nothing_serious_where_priority_and_hold_are_changed_and_nothi
     page.get_by_role("button", name="Ask a second person").click()
     page.wait_for_selector("#hold-asked")
     assert serious(page) == [] and elsewhere(HoldRequest.objects.count) == 1
+
+
+def test_no_column_of_the_engine_page_is_cut_off_on_paper(person):
+    page = person("operator").page
+    page.goto("/engine/")
+    words = PdfReader(BytesIO(page.pdf(prefer_css_page_size=True))).pages[0].extract_text()
+    assert "Oldest waits" in words and "Started" in words
+    page.emulate_media(media="print")
+    page.set_viewport_size(PAPER)
+    assert all(table.evaluate("one => one.scrollWidth <= one.parentElement.clientWidth") for table in page.locator(".stack").all())
 
 
 def test_on_a_telephone_every_figure_of_the_engine_page_stands_below_the_other(person):

@@ -220,4 +220,5 @@ def test_an_order_that_is_parked_has_no_place_in_the_line(ward):
     parked = ward.order(patient=somebody)
     assert parked.state == "submitted"
     page = read(ward.analyst(), "order", parked.pk)
-    assert "It has no place in the line: nothing of it is scored." in page
+    assert "It has no place in the line: nothing of it is scored." in page and "as long as it is parked" in page
+    assert "</b></span>\n    </div>" in page, "no time left is shown where none is promised"

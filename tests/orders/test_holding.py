@@ -163,7 +163,11 @@ def held_by_the_placer(order: Order) -> None:
     urgency.hold(order=order, reason="hold.requester", actor=placer(order))
 
 
-@pytest.mark.parametrize("deed", [cancelled, held_by_the_placer])
+def demoted(order: Order) -> None:
+    urgency.change_priority(order=order, priority="asap", reason="no fever", actor=somebody(order))
+
+
+@pytest.mark.parametrize("deed", [cancelled, held_by_the_placer, demoted])
 def test_what_came_otherwise_needs_no_answer_any_more(order: Order, deed: Callable[[Order], None]) -> None:
     request = asked(order)
     order.refresh_from_db()
