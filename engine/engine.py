@@ -11,7 +11,7 @@ from typing import Protocol
 from engine.batch import Batch, RowOutput
 from engine.errors import EngineFailed
 from engine.fingerprint import Deployment
-from engine.forecast import Forecast, Rates, forecast
+from engine.forecast import Forecast, Rates, forecast, work
 from engine.metrics import CLASSES, StartMeter, StepMeter, tokens_by_class
 from engine.request import Outcome, Priority, Request
 from engine.scheduler import Scheduler
@@ -91,6 +91,8 @@ class Engine:
         if self._trace is not None:
             self._trace.placed(handle, request, priority)
         self.scheduler.add(handle, request, priority, self.clock() if queued_at is None else queued_at, due)
+        if self.scheduler.progress(handle) is not None:  # it was not refused
+            self._rates.coming[priority].add(work(request))
         if priority == Priority.STAT:
             self._starts.placed(handle, self.layers if layers is None else layers)
 

@@ -8,17 +8,20 @@ request, to the next: for the first `_PLAYED` requests, whose throughput is that
 from __future__ import annotations
 
 import bisect
+import itertools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from engine.request import Priority
+from engine.request import Generate, Priority, Request, Score
+from engine.sequence import tokens_of
 
 _MEMORY = 256  # steps over which averages move
 _PLAYED = 512  # requests that are played through
 _SIGHT = 8  # how far behind one that does not fit another is looked for
 _ERROR = 0.12  # relative error that no measurement makes smaller: steps to come differ from those that were
 _STEPS = 2  # steps by which even the end of one that is nearly there can be missed
+_DOUBT, _MOST = 4, 0.8  # pieces of work that halve the doubt whether more will come; part of time that it takes at most
 _LONG, _FEW = 4096, 32  # steps, and times, over which averages of STAT move
 
 
@@ -45,6 +48,7 @@ class Pending:
     prompt: float  # tokens to go that can be computed several at a time, `pace` a step
     draws: float  # tokens to go that come one a step
     pace: int
+    long: bool = False  # others of its class are dealt tokens before it, and it has a share of theirs
     blocks: int = 0  # to be promised when it starts
     back: int = 0  # that come free when it ends
     started_at: float | None = None
@@ -65,7 +69,8 @@ class Room:
     spare: int  # blocks
     budget: int  # tokens a step
     beside: float = 1.0  # tokens below STAT beside one of STAT
-    least: int = 1  # … and at least so many in all
+    long: float = 1.0  # tokens of long ones beside one of others
+    grid: int = 1  # … of either at least so many in all, and a chunk that is cut short is cut to a multiple
 
 
 class Moving:
@@ -89,7 +94,7 @@ class Stat:
 
     def __init__(self) -> None:
         self._seconds = Moving(_LONG), Moving(_LONG)  # without STAT, and with it
-        self._below = (Moving(_LONG), Moving(_LONG)), (Moving(_LONG), Moving(_LONG))  # seconds and tokens, with work below
+        self._below = Moving(_LONG), Moving(_LONG)  # seconds with work below beside it, and tokens of that
         self._length, self._squares = Moving(_FEW), Moving(_FEW)  # of the times in which STAT ran without a break
         self._present = 0.0
 
@@ -98,9 +103,9 @@ class Stat:
         stat = tokens[Priority.STAT] > 0
         self._seconds[0].add(idle + (0.0 if stat else seconds))
         self._seconds[1].add(seconds if stat else 0.0)
-        if below:
-            self._below[stat][0].add(seconds)
-            self._below[stat][1].add(sum(tokens[Priority.ASAP :]))
+        if below and stat:
+            self._below[0].add(seconds)
+            self._below[1].add(sum(tokens[Priority.ASAP :]))
         if self._present and (idle or not stat):
             self._length.add(self._present)
             self._squares.add(self._present**2)
@@ -108,25 +113,65 @@ class Stat:
         if stat:
             self._present += seconds
 
-    @property
-    def taken(self) -> float:
-        """The part of time that was lost to those below: that of STAT, less what they computed beside it."""
+    def taken(self, rate: float) -> float:
+        """The part of time that is lost to those below, who would compute so many tokens a second alone: that of STAT, less what
+        they have computed beside it.
+        """
         free, busy = (seconds.mean for seconds in self._seconds)
-        if not busy:
+        if not busy or not rate:
             return 0.0
-        paces = [tokens.mean / seconds.mean if seconds.mean else 0.0 for seconds, tokens in self._below]
-        beside = min(1.0, paces[True] / paces[False]) if paces[False] else 0.0
+        seconds, tokens = self._below
+        beside = min(1.0, tokens.mean / seconds.mean / rate) if seconds.mean else 0.0
         return min(0.9, busy / (free + busy) * (1 - beside))
 
-    def delay(self, seconds: float) -> tuple[float, float]:
-        """How much longer work of so many seconds takes for STAT to come, and the standard deviation of that: it comes at random
-        and stays as long as it has lately; how often it comes is known the worse the fewer there were.
+    def delay(self, seconds: float, rate: float) -> tuple[float, float]:
+        """How much longer work of so many seconds, at so many tokens a second, takes for STAT to come, and the standard deviation
+        of that: it comes at random and stays as long as it has lately; how often it comes is known the worse the fewer there were.
         """
-        more, lasts = seconds * self.taken / (1 - self.taken), self._length.mean
+        taken = self.taken(rate)
+        more, lasts = seconds * taken / (1 - taken), self._length.mean
         if not more:
             return 0.0, 0.0
         each = self._squares.mean / lasts if lasts else self._present
         return more, math.sqrt(more * each + more * more / (1 + self._length.count))
+
+
+class Coming:
+    """Work that comes for one class: tokens a step, and in how large pieces. The largest piece is left out, which may have been
+    there from the beginning, or the only one of its kind.
+    """
+
+    def __init__(self) -> None:
+        self._tokens, self._pieces, self._squares = Moving(_LONG), Moving(_FEW), Moving(_FEW)
+        self._largest = self._now = 0.0
+
+    def add(self, tokens: int) -> None:
+        """A request has come with so much work."""
+        self._now += tokens
+
+    def step(self) -> None:
+        """A step begins: what came before it was one piece."""
+        self._tokens.add(self._now)
+        if self._now:
+            self._pieces.add(self._now)
+            self._squares.add(self._now**2)
+            self._largest, self._now = max(self._largest, self._now), 0.0
+
+    @property
+    def pieces(self) -> float:
+        """On how many it stands."""
+        return max(0.0, self._pieces.count - 1)
+
+    @property
+    def tokens(self) -> float:
+        """A step, and less where they stand on little."""
+        known, count = self.pieces / (self.pieces + _DOUBT), self._tokens.count
+        return known * max(0.0, self._tokens.mean - self._largest / count) if count else 0.0
+
+    @property
+    def each(self) -> float:
+        """Tokens of the piece that a token belongs to, on average."""
+        return self._squares.mean / self._pieces.mean if self._pieces.mean else 0.0
 
 
 class Rates:
@@ -134,7 +179,7 @@ class Rates:
 
     def __init__(self) -> None:
         self._tokens, self._seconds, self._squares, self._products, self._spread = (Moving(_MEMORY) for _ in range(5))
-        self.stat = Stat()
+        self.stat, self.coming = Stat(), [Coming() for _ in Priority]
         self._stopped = [0.0, 0.0]  # seconds of the pass that stands still, and of one that does so beside it
 
     def stopped(self, seconds: float, *, beside: bool = False) -> None:
@@ -166,6 +211,21 @@ class Rates:
         self._squares.add(count * count)
         self._products.add(count * seconds)
         self.stat.step(seconds, tokens, idle, below=below)
+        for coming in self.coming:
+            coming.step()
+
+    def before(self, priority: int, seconds: float, rate: float) -> tuple[float, float]:
+        """How much longer one of a class below STAT waits that would start in so many seconds, at so many tokens a second, for
+        those who come meanwhile in the classes above it; and the standard deviation of that.
+        """
+        above = self.coming[Priority.ASAP : priority]
+        tokens = sum(coming.tokens for coming in above)
+        if not tokens or not rate:
+            return 0.0, 0.0
+        part = min(_MOST, tokens / self.lasts / rate)
+        more, pieces = seconds * part / (1 - part), sum(coming.pieces for coming in above)
+        each = sum(coming.tokens * coming.each for coming in above) / tokens / rate
+        return more, math.sqrt(more * each + more * more / (1 + pieces))
 
     @property
     def known(self) -> bool:
@@ -205,6 +265,7 @@ class _Play:
     def __init__(self, waiting: list[Pending], running: list[Pending], rates: Rates, room: Room) -> None:
         self._waiting, self._running, self._rates, self._room = waiting, running, rates, room
         self._spare, self.time, self.steps, self.tokens = room.spare, 0.0, 0.0, 0.0
+        self.rate = 0.0  # tokens a second
         self._behind: dict[int, list[Pending]] = {}
         self.starts: dict[int, float] = {}
         self.ends: dict[int, tuple[float, float]] = {}  # seconds and steps from now
@@ -237,36 +298,44 @@ class _Play:
             self.starts[one.handle] = self.time
             self._spare -= one.blocks
             self._running.append(one)
-            self._running.sort(key=lambda pending: pending.priority)
+            self._running.sort(key=lambda pending: (pending.priority, pending.long))
 
     def _advance(self) -> None:
         """As many steps as nothing changes in."""
         dealt = self._deal()
         tokens = sum(given for _, given in dealt)
-        steps = min(((one.prompt or one.draws) / (given or 1.0) for one, given in dealt if given or not one.to_go), default=0.0)
+        lasting = [(one.prompt or one.draws) // given for one, given in dealt if given]
+        steps = 0.0 if any(not one.to_go for one in self._running) else max(1.0, min(lasting, default=1.0))
         self.time += steps * self._rates.seconds(tokens)
         self.steps, self.tokens = self.steps + steps, self.tokens + steps * tokens
         for one, given in dealt:
             if one.prompt:
-                one.prompt = _less(one.prompt, given * steps)
+                one.prompt -= given * steps
             else:
-                one.draws = _less(one.draws, given * steps)
-        for one in [one for one, _ in dealt if not one.to_go]:
+                one.draws -= given * steps
+        for one in [one for one in self._running if not one.to_go]:
             self._end(one)
 
     def _deal(self) -> list[tuple[Pending, float]]:
-        """Tokens a step for each that runs, in order of class."""
-        left, stat, dealt = float(self._room.budget), 0.0, []
-        below = False
-        for one in self._running:
-            if not below and one.priority != Priority.STAT:
-                below, left = True, min(left, max(self._room.least, stat * self._room.beside)) if stat else left
-                left = max(left, 1.0)
-            given = min(left, one.pace if one.prompt else 1.0)
-            left -= given
-            stat += given if one.priority == Priority.STAT else 0.0
-            dealt.append((one, given))
+        """Tokens a step for each that runs, in the order and by the shares of `Slots.deal`."""
+        room, dealt = self._room, list[tuple[Pending, float]]()
+        left = float(max(room.budget, room.grid))
+        given = 0.0
+        for (priority, long), group in itertools.groupby(self._running, key=lambda one: (one.priority, one.long)):
+            if priority != Priority.STAT and given and dealt[-1][0].priority == Priority.STAT:
+                left = min(left, max(room.grid, given * room.beside))
+            limit = min(left, max(room.grid, given * room.long)) if long and given else left
+            for one in group:
+                tokens = self._tokens(one, limit)
+                dealt.append((one, tokens))
+                limit, left, given = limit - tokens, left - tokens, given + tokens
         return dealt
+
+    def _tokens(self, one: Pending, limit: float) -> float:
+        wanted = min(one.pace, one.prompt) if one.prompt else 1.0
+        if wanted <= limit:
+            return wanted
+        return limit // self._room.grid * self._room.grid if one.prompt else 0.0
 
     def _end(self, one: Pending) -> None:
         self._running.remove(one)
@@ -281,10 +350,12 @@ class _Play:
                 self.order.setdefault(waiter.handle, len(self.order))
 
 
-def _less(tokens: float, computed: float) -> float:
-    """What is left, with no crumbs of division."""
-    left = tokens - computed
-    return left if left > 1e-6 else 0.0
+def work(request: Request) -> int:
+    """Tokens to compute for a request that comes, those of its trunk apart."""
+    count = len(tokens_of(request))
+    if isinstance(request, Generate):
+        return count + request.limit - 1
+    return count - request.branch.at if isinstance(request, Score) and request.branch is not None else count
 
 
 def forecast(pending: Iterable[Pending], rates: Rates, room: Room, now: float) -> dict[int, Forecast]:
@@ -292,7 +363,7 @@ def forecast(pending: Iterable[Pending], rates: Rates, room: Room, now: float) -
     if not rates.known:
         return {}
     entries = list(pending)
-    runs = sorted((one for one in entries if one.running), key=lambda one: one.priority)
+    runs = sorted((one for one in entries if one.running), key=lambda one: (one.priority, one.long))
     trunks = {one.handle for one in entries}
     play = _Play([one for one in entries if not one.running and one.trunk not in trunks], runs, rates, room)
     for one in entries:
@@ -301,6 +372,7 @@ def forecast(pending: Iterable[Pending], rates: Rates, room: Room, now: float) -
     to_go = {one.handle: round(one.to_go) for one in entries}
     rest = play.play(_PLAYED)
     rate = play.tokens / play.time if play.time else rates.tokens_per_second
+    play.rate = rate
     for one in rest:
         play.order.setdefault(one.handle, len(play.order))
         play.starts.setdefault(one.handle, play.time)
@@ -313,7 +385,10 @@ def forecast(pending: Iterable[Pending], rates: Rates, room: Room, now: float) -
 def _told(one: Pending, play: _Play, rates: Rates, now: float, to_go: int) -> Forecast:
     seconds, steps = play.ends[one.handle]
     error = min(0.5, _ERROR + 2 * rates.spread / math.sqrt(max(1, steps))) * seconds + _STEPS * rates.lasts
-    more, spread = (0.0, 0.0) if one.priority == Priority.STAT else rates.stat.delay(seconds)
+    more, spread = (0.0, 0.0) if one.priority == Priority.STAT else rates.stat.delay(seconds, play.rate)
+    if not one.running:
+        longer, wide = rates.before(one.priority, play.starts.get(one.handle, 0.0), play.rate)
+        more, spread = more + longer, math.hypot(spread, wide)
     start = one.started_at if one.started_at is not None and one.running else now + play.starts.get(one.handle, 0.0)
     return Forecast(
         ahead=0 if one.running else play.order.get(one.handle, 0),

@@ -18,7 +18,7 @@ from engine.ledger import Ledger
 from engine.prefix import PrefixCache
 from engine.request import Interruption, Outcome, Priority
 from engine.sequence import Sequence, branch_of, reach
-from engine.slots import Slots, pace
+from engine.slots import Slots
 from engine.swapping import Swapping
 from engine.trunks import Trunk, Trunks
 from engine.waiting import Waiting
@@ -181,7 +181,8 @@ class Observed:
     def room(self) -> Room:
         """What limits those who run, now."""
         config, spare = self.config, max(0, self.ledger.spare - self.ledger.reserve)
-        return Room(config.slots - self._kept_slots, spare, self.budget.now, config.stat_share, config.grid)
+        slots, budget = config.slots - self._kept_slots, self.budget.now
+        return Room(slots, spare, budget, config.stat_share, config.long_share, config.grid)
 
     @property
     def has_below(self) -> bool:
@@ -206,7 +207,7 @@ class Observed:
             prompt, draws = 0, draws + 1
         wanted = self.ledger.wanted(one)
         return Pending(
-            one.handle, one.priority, prompt, draws, pace(self.config, prompt + draws),
+            one.handle, one.priority, prompt, draws, *self._slots.expected(one, computed + prompt // 2),
             blocks=0 if one.running else max(0, wanted - one.promise), back=len(one.blocks) + wanted,
             started_at=one.started_at, running=one.running, trunk=None if trunk is None else trunk.handle,
         )  # fmt: skip

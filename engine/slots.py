@@ -223,12 +223,22 @@ class Slots:
         """End of the next chunk, on the grid of absolute positions unless it is the target. Chunks of long sequences are smaller,
         so that whoever comes does not wait long for the step to end, and smaller still deep in a long context.
         """
-        config, computed = self._config, sequence.computed
-        chunk = max(config.grid, (largest >> (self._depth(computed) // config.deep).bit_length()) // config.grid * config.grid)
+        computed, grid, chunk = sequence.computed, self._config.grid, self._chunk(largest, sequence.computed)
         end = min(sequence.target, (computed // chunk + 1) * chunk)
         if end - computed > room:
-            end = (computed + room) // config.grid * config.grid
+            end = (computed + room) // grid * grid
         return end
+
+    def _chunk(self, largest: int, position: int) -> int:
+        grid = self._config.grid
+        return max(grid, (largest >> (self._depth(position) // self._config.deep).bit_length()) // grid * grid)
+
+    def expected(self, sequence: Sequence, position: int) -> tuple[int, bool]:
+        """The largest chunk it may compute at a position, and whether it is long."""
+        long = sequence.need - sequence.computed > self._config.long
+        if sequence.running:
+            long = any(sequence.handle in group for group in self._groups[1::2])
+        return self._chunk(self._paces[long], position), long
 
     def _depth(self, position: int) -> int:
         """Positions that are read to compute one."""

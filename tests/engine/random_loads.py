@@ -9,7 +9,7 @@ import random
 from dataclasses import dataclass
 
 from engine.config import EngineConfig
-from engine.forecast import Forecast, Rates, forecast
+from engine.forecast import Forecast, Rates, forecast, work
 from engine.limits import Limits
 from engine.request import REFERENCE, Branch, Generate, Outcome, Priority, Request, Score
 from engine.scheduler import Scheduler
@@ -49,12 +49,12 @@ class Kind:
 KINDS = {
     "at once": Kind(),
     "STAT comes": Kind(stat=0.05),
-    "STAT comes in bursts": Kind(stat=0.05, bursts=True),
+    "STAT comes in bursts": Kind(stat=0.01, bursts=True),
     "others come behind": Kind(more=0.3),
     "others come before": Kind(above=0.1),
     "a machine that wavers": Kind(noise=0.6),
     "a deep context costs more": Kind(deep=1.0),
-    "all of it": Kind(stat=0.03, bursts=True, more=0.2, above=0.05, noise=0.4, deep=0.5),
+    "all of it": Kind(stat=0.01, bursts=True, more=0.2, above=0.05, noise=0.4, deep=0.5),
 }
 
 
@@ -83,7 +83,10 @@ class Load:
     def _tokens(self, most: float) -> tuple[int, ...]:
         return tuple(self.chance.choices(range(11), k=int(10 ** self.chance.uniform(1, most))))
 
-    def _request(self) -> Request:
+    def _request(self, *, short: bool) -> Request:
+        if short:
+            tokens = self._tokens(2.3)
+            return Generate(tokens, self.chance.randint(1, 16)) if self.chance.random() < 0.5 else Score(tokens)
         if self.chance.random() < self.drawn:
             return Generate(self._tokens(self.longest), int(10 ** self.chance.uniform(0.3, 2)))
         if self.chance.random() < 0.4:
@@ -94,7 +97,9 @@ class Load:
 
     def add(self, priority: Priority) -> None:
         """One more comes."""
-        self.policy.add(self.next, self._request(), priority, self.now)
+        request = self._request(short=priority is Priority.STAT)
+        self.policy.add(self.next, request, priority, self.now)
+        self.rates.coming[priority].add(work(request))
         self.classes[self.next], self.next = priority, self.next + 1
 
     def step(self, *, arriving: bool) -> None:

@@ -76,8 +76,8 @@ def load(seed: int, arriving: float) -> list[tuple[Forecast, float, float]]:
             world.add(world.request(), world.random.choice((Priority.ASAP, Priority.URGENT, Priority.ROUTINE)))
         steps(before)
     told, now = world.forecasts(), world.now
-    steps(600)
-    world.finish()
+    while not told.keys() <= world.ended.keys():
+        steps(1)
     return [(one, now, world.ended[handle].finished_at) for handle, one in told.items()]
 
 
