@@ -5,9 +5,10 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 import structlog
+from django.db.models import QuerySet
 
 from engine_queue import claim, tickets
-from engine_queue.claim import MustWait
+from engine_queue.claim import Locked, MustWait
 from engine_queue.errors import ReferenceUnusable
 from engine_queue.models import Job
 from engine_queue.units import AWAY, own_connection, unit
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 log = structlog.get_logger(__name__)
 
 PAUSE_SECONDS = 0.5  # after the database did not answer
+LOCKED_SECONDS = 0.02  # until a row is looked at again that somebody is writing to
 
 
 class Feeder(threading.Thread):
@@ -44,6 +46,9 @@ class Feeder(threading.Thread):
                     self._serve(ticket)
             except MustWait:
                 self._put_back(ticket, await_idle=True)
+            except Locked:
+                self._put_back(ticket)
+                self._pause(LOCKED_SECONDS)
             except AWAY as error:
                 log.warning("feeder.database_away", error=type(error).__name__)
                 self._put_back(ticket)
@@ -108,21 +113,33 @@ class Feeder(threading.Thread):
     def _tell(self, held: Held) -> None:
         """Say that the run has begun, and hear what was asked of the job since its claim, when nobody could be told.
 
-        The engine computes already. Whatever fails here is made good, by the finisher and by the listener: the ticket has led to a
-        job and leads to no other.
+        The engine computes already. Whatever fails here is made good, by the finisher, the listener and the sweeper: the ticket has
+        led to a job and leads to no other.
         """
         try:
             self._crew.listener.heed()
             claim.started(held.claimed)
+            self._leave_another(held)
         except AWAY as error:
             log.warning("feeder.database_away", error=type(error).__name__)
         except Exception:  # process edge: as for any other ticket
             log.exception("feeder.failed")
 
+    def _leave_another(self, held: Held) -> None:
+        """A ticket that led to a job of another deployment has one in its place, when jobs of its own wait.
+
+        The ticket of the job it led to cannot stand in for it: that one may go to a worker that does not serve this deployment.
+        """
+        ticket = held.ticket
+        if ticket.deployment in ("", held.claimed.deployment):
+            return
+        waiting = _waiting(ticket.deployment)
+        if (waiting.filter(rank=tickets.STAT_RANK) if ticket.stat else waiting).exists():
+            tickets.nudge(ticket.deployment, stat=ticket.stat)
+
     def _nothing_for(self, ticket: Ticket) -> None:
         """Acknowledge. A STAT ticket whose job was taken by a routine ticket has one of those in its place."""
-        waiting = Job.objects.filter(state="queued", attention="", held=False, deployment_name=ticket.deployment)
-        if ticket.stat and waiting.exists():
+        if ticket.stat and _waiting(ticket.deployment).exists():
             tickets.nudge(ticket.deployment)
         ticket.settle()
 
@@ -131,6 +148,10 @@ class Feeder(threading.Thread):
             self.waiting.appendleft(ticket)
             self.await_idle = self.await_idle or await_idle
 
-    def _pause(self) -> None:
+    def _pause(self, seconds: float = PAUSE_SECONDS) -> None:
         with self._crew.changed:
-            self._crew.changed.wait_for(lambda: self._crew.ended, PAUSE_SECONDS)
+            self._crew.changed.wait_for(lambda: self._crew.ended, seconds)
+
+
+def _waiting(deployment: str) -> QuerySet[Job]:
+    return Job.objects.filter(state="queued", attention="", held=False, deployment_name=deployment)

@@ -59,9 +59,9 @@ def send(jobs: Sequence[Job]) -> int:
     return len(sent)
 
 
-def nudge(deployment: str) -> None:
-    """Send a ticket for no job in particular, in place of one that was used up without a claim."""
-    _publish([(routine_queue(deployment), 0)])
+def nudge(deployment: str, *, stat: bool = False) -> None:
+    """Send a ticket for no job in particular, in place of one that was used up for no job of its queue."""
+    _publish([(stat_queue(deployment) if stat else routine_queue(deployment), 0)])
 
 
 def pass_on(deployment: str, count: int) -> None:

@@ -12,8 +12,9 @@ from engine_queue.crew import Crew
 from engine_queue.errors import ReferenceUnusable
 from engine_queue.models import Job, Run
 from engine_queue.work import Claimed, ItemScore, Ticket, Work
-from tests.engine_queue.rows import make_run
+from tests.engine_queue.rows import make_run, taken
 from tests.engine_queue.workers import DEPLOYMENT, wait_until
+from tests.factories import make_test_version
 
 
 class Flight:
@@ -94,15 +95,21 @@ class Worker:
         name = lease.take_name("engine-1", kind="engine")
         self.crew = Crew(lease=name, host=self.host, loaded=[DEPLOYMENT], credits=2, stat_credits=1)  # type: ignore[arg-type]
 
-    def ticket(self, *, stat: bool = False) -> int:
+    def ticket(self, *, stat: bool = False, deployment: str = DEPLOYMENT) -> int:
         self.number += 1
         number = self.number
-        self.crew.offer(Ticket(number, f"task-{number}", stat, lambda: self.settled.append(number), DEPLOYMENT))
+        self.crew.offer(Ticket(number, f"task-{number}", stat, lambda: self.settled.append(number), deployment))
         return number
 
     def tickets(self, count: int) -> None:
         for _ in range(count):
             self.ticket()
+
+    def tried(self) -> None:
+        """Wait until a ticket has been looked at."""
+        feeders = self.crew._feeders.values()
+        before = [feeder.turns for feeder in feeders]
+        wait_until(lambda: [feeder.turns for feeder in feeders] != before, 20)
 
     def idle(self) -> bool:
         """Whether the feeder has served all it may."""
@@ -116,6 +123,12 @@ def worker(clone_db: str, valkey_url: str) -> Iterator[Worker]:
     made.crew.start()
     yield made
     made.crew.stop()
+
+
+@pytest.fixture
+def broker(valkey_url: str) -> Iterator[redis.Redis]:
+    with redis.Redis.from_url(valkey_url) as client:
+        yield client
 
 
 def settle(worker: Worker) -> None:
@@ -191,13 +204,67 @@ def test_a_ticket_without_work_is_acknowledged_at_once(worker: Worker) -> None:
     assert worker.settled == [1]
 
 
-def test_a_stat_ticket_whose_job_is_gone_leaves_a_routine_ticket_in_its_place(worker: Worker, valkey_url: str) -> None:
+def test_a_stat_ticket_whose_job_is_gone_leaves_a_routine_ticket_in_its_place(worker: Worker, broker: redis.Redis) -> None:
     make_run(items=1)
     worker.ticket(stat=True)
     settle(worker)
-    with redis.Redis.from_url(valkey_url) as broker:
-        assert broker.llen(tickets.routine_queue(DEPLOYMENT)) == 1
+    assert broker.llen(tickets.routine_queue(DEPLOYMENT)) == 1
     assert worker.settled == [1]
+
+
+@pytest.mark.parametrize("rank", [0, 3])
+def test_a_ticket_that_comes_while_its_sending_is_noted_leads_to_its_job(worker: Worker, broker: redis.Redis, rank: int) -> None:
+    """Whoever sends a ticket notes it on the job afterwards: a moment in which a fast worker finds the row locked."""
+    run = make_run(items=1, rank=rank)
+    with transaction.atomic():  # until it commits, what the note has written is locked
+        tickets.send(list(run.jobs.all()))
+        worker.ticket(stat=rank == 0)
+        worker.tried()
+    settle(worker)
+    assert (worker.host.computing(), worker.settled) == ([run.pk], [])
+    assert sum(broker.llen(queue(DEPLOYMENT)) for queue in (tickets.stat_queue, tickets.routine_queue)) == 1  # no other was sent
+
+
+def test_a_locked_job_keeps_no_other_from_being_claimed(worker: Worker) -> None:
+    locked, free = make_run(items=1, rank=1), make_run(items=1)
+    with transaction.atomic():
+        Job.objects.select_for_update().get(run=locked)
+        worker.ticket()
+        wait_until(lambda: worker.host.computing() == [free.pk], 20)
+        worker.ticket()
+        worker.tried()
+    settle(worker)
+    assert worker.host.computing() == [free.pk, locked.pk]
+
+
+def test_a_ticket_that_waits_for_a_locked_job_is_acknowledged_when_another_worker_has_that_job(worker: Worker) -> None:
+    make_run(items=1)
+    with transaction.atomic():
+        taken(owner="other/1")
+        worker.ticket()
+        worker.tried()
+        assert worker.settled == []
+    settle(worker)
+    assert (worker.host.computing(), worker.settled) == ([], [1])
+
+
+@pytest.mark.parametrize("stat", [False, True])
+def test_a_ticket_that_led_to_a_job_of_another_deployment_leaves_one_for_its_own(
+    worker: Worker, broker: redis.Redis, stat: bool
+) -> None:
+    """That job's own ticket may lie with a worker that does not serve this one."""
+    first, other = make_run(items=1, rank=0), make_run(items=1, rank=0 if stat else 3, test=make_test_version(deployment="other"))
+    worker.crew.loaded = [DEPLOYMENT, "other"]
+    worker.ticket(stat=stat, deployment="other")
+    settle(worker)
+    assert worker.host.computing() == [first.pk]
+    queue = tickets.stat_queue if stat else tickets.routine_queue
+    assert [broker.llen(queue(name)) for name in ("other", DEPLOYMENT)] == [1, 0]
+    worker.host.finish(first)
+    worker.ticket(stat=stat, deployment="other")
+    settle(worker)
+    assert worker.host.computing() == [other.pk]
+    assert broker.llen(queue("other")) == 1  # and none for jobs that do not wait
 
 
 def test_a_job_that_two_workers_died_with_runs_with_nothing_routine_beside_it(worker: Worker) -> None:
