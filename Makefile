@@ -36,8 +36,8 @@ lint: development ## ruff, mypy --strict, import rules
 bench: runtime ## measure workloads against baselines; ARGS="mixed --quick" measures one of them
 	@exec $(PYTHON) -m benchmarks $(ARGS)
 
-bench-stat: runtime ## STAT beside a load that never ends, 300 requests on the engine and 300 orders through the platform; ARGS="--quick"
-	@exec $(PYTHON) -m benchmarks stat stat-platform --precision bf16 $(ARGS)
+bench-stat: runtime ## STAT beside a load that never ends, on the engine and through the platform, and decisions; ARGS="--quick"
+	@exec $(PYTHON) -m benchmarks stat stat-platform reach --precision bf16 $(ARGS)
 
 bench-peers: runtime ## install the engines that `make bench` compares with, each in an environment of its own
 	@exec $(PYTHON) -m benchmarks.peers

@@ -22,6 +22,7 @@ WORKLOADS = {  # name: module and function, imported when it runs
     "long": ("benchmarks.long", "long"),
     "stat": ("benchmarks.stat", "stat"),
     "stat-platform": ("benchmarks.stat_platform", "stat_platform"),
+    "reach": ("benchmarks.reach", "reach"),
     "preempted": ("benchmarks.preempted", "preempted"),
     "scheduler": ("benchmarks.scheduler", "scheduler"),
     "kernels": ("benchmarks.kernel_figures", "kernels"),

@@ -48,3 +48,8 @@ class Measured:
 def median(values: Sequence[float]) -> float:
     """The middle one, or the mean of the two in the middle."""
     return statistics.median(values)
+
+
+def quantile(values: Sequence[float], share: int) -> float:
+    """The median for a share of 50, else the value that so many percent are below; of few values the largest."""
+    return median(values) if share == 50 else sorted(values)[min(len(values) - 1, len(values) * share // 100)]

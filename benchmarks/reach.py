@@ -1,265 +1,223 @@
-"""`python -m benchmarks.reach [idle] [steer] [busy]`: when the engine of a real worker hears what a person decides, and how long
-each stage of a STAT order takes.
+"""`reach`: how long after its commit a decision about an order has reached all its requests in the engine of a real worker, whose
+places are all taken; and how long each stage of a STAT order takes there and on an idle one.
 
-Postgres, Valkey and the worker are those of the flow tests. The worker runs with a tap in its engine: a line for each request that
-is submitted, reclassed, held, released or cancelled there, and for each that ended, with the time of the machine's clock.
+The engine writes down when it was told what (`benchmarks.tap`), by the clock of the machine.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
-import statistics
-import subprocess
-import sys
-import tempfile
+import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
-DATABASE = "helicase_reach"
-PATIENCE = 60.0  # seconds until something is given up
-SPAN = 38.0  # seconds of one part at most: what is done by then is told
-_TAP = """
-import json, sys, time
-from engine.engine import Engine
-out = open(sys.argv.pop(1), "a", buffering=1)
-def tapped(name, inner):
-    def call(self, handle, *rest, **named):
-        at = time.time()
-        answer = inner(self, handle, *rest, **named)
-        print(json.dumps([name, handle, at, int(rest[1]) if name == "submit" else 0]), file=out)
-        return answer
-    return call
-for name in ("submit", "cancel", "reclass", "hold", "release"):
-    setattr(Engine, name, tapped(name, getattr(Engine, name)))
-step = Engine.step
-def stepped(self):
-    outcomes = step(self)
-    for one in outcomes:
-        print(json.dumps(["ended", one.handle, one.finished_at, one.queued_at, one.started_at]), file=out)
-    return outcomes
-Engine.step = stepped
-import runpy
-sys.argv[0] = "manage.py"
-runpy.run_path("manage.py", run_name="__main__")
-"""
+from benchmarks import rig, tap
+from benchmarks.laboratory import Laboratory
+from benchmarks.measured import Bar, Measured, NotMeasured, quantile
+from benchmarks.options import Options
+
+DEPLOYMENT = "ecoli-orf-2k-fp32"  # comes with Helicase
+DECISIONS = ("promote", "demote", "hold", "release", "cancel", "promote_stat", "demote_stat", "cancel_stat")  # to STAT, or of it
+_ASKED, _QUICK = 50, 5  # of each decision at least, and STAT orders on the idle and on the busy worker
+_LONGEST = 150.0  # seconds for all decisions: whoever has not been measured by then is not
+_WINDOW, _SHORT = 1900, 64  # bases: of orders that compute for as long as they are steered, and of those that are timed
+_STEERED, _TIMED, _LOAD = 25, 10, 2000  # variants: an order of one job, a STAT order, routine work for all the while
+_PLACES = 8  # that a worker has for routine jobs
+_SHARES = (50, 99)
+
+Found = dict[str, list[float]]  # milliseconds
+Deed = tuple[str, Callable[[], object]]  # the word for it in the engine
 
 
-class Tap:
-    """What the worker's engine was told, as far as it has been read."""
+def reach(options: Options) -> Measured:
+    """Each decision on orders that compute, beside routine jobs in every place; the bundled model, float32."""
+    count = _QUICK if options.quick else _ASKED
+    result = Measured("reach", "From the commit of a decision to the engine, every place of the worker taken", "fp32", 1)
+    with rig.rig() as made:
+        desk = _Desk(made)
+        for _ in range(2):
+            desk.stages()  # nobody's first order is measured
+        idle = _collect(desk, count)
+        desk.fill()
+        decided = desk.decided(count)
+        busy = _collect(desk, count)
+        desk.still_full()
+        made.looked_after()
+    for name in DECISIONS:
+        _tell(result, name, decided[name], "ms from commit to engine")
+        result.figures[f"{name}_count"] = len(decided[name])
+    for beside, stages in (("idle", idle), ("busy", busy)):
+        for stage, values in stages.items():
+            _tell(result, f"stat_{beside}" if stage == "seen" else f"{beside}, {stage}", values, "ms from place", stage == "seen")
+    result.notes.append(f"{count} STAT orders of {_TIMED} variants on the idle and on the busy worker")
+    result.notes.append("of fewer than 100 values p99 is the largest")
+    return result
+
+
+def _tell(result: Measured, name: str, values: list[float], unit: str, figure: bool = True) -> None:
+    for share in _SHARES:
+        if values:
+            result.bars.append(Bar(f"{name}, p{share}", quantile(values, share), unit))
+        if values and figure:
+            result.figures[f"{name}_p{share}_ms"] = quantile(values, share)
+
+
+def _collect(desk: _Desk, count: int) -> Found:
+    found: Found = {}
+    for _ in range(count):
+        for stage, moment in desk.stages().items():
+            found.setdefault(stage, []).append(moment * 1e3)
+    return found
+
+
+class Told:
+    """What the worker's engine wrote down, as far as it has been read."""
 
     def __init__(self, path: Path) -> None:
         path.touch()
-        self._file = path.open()
+        self.path, self._at, self._rest = path, 0, ""  # the rest is that of a line that is still being written
         self.lines: list[list[Any]] = []
-        self._rest = ""  # of a line that is still being written
+        self.ended: set[int] = set()
 
-    def read(self) -> None:
-        """Take in what is new."""
-        *whole, self._rest = (self._rest + self._file.read()).split("\n")
-        self.lines.extend(json.loads(line) for line in whole)
+    def read(self) -> int:
+        """Take in what is new; how many lines there are."""
+        with self.path.open() as file:
+            file.seek(self._at)
+            *whole, self._rest = (self._rest + file.read()).split("\n")
+            self._at = file.tell()
+        fresh = [json.loads(line) for line in whole]
+        self.lines += fresh
+        self.ended |= {handle for verb, handle, *_ in fresh if verb == tap.ENDED}
+        return len(self.lines)
 
-    def first(self, verb: str, since: float, order: Any) -> float | None:
-        """When the engine first heard a verb after a moment; waits for it. None: the order's work had ended before."""
-
-        def heard() -> float | bool | None:
-            over = not running(order)
-            return next((at for name, _, at, *_ in self.fresh() if name == verb and at >= since), over or None)
-
-        found = wait(heard)
-        return None if found is True else found
-
-    def fresh(self) -> list[list[Any]]:
-        """Every line until now."""
+    def stat(self, mark: int) -> dict[int, float]:
+        """STAT requests that were submitted since that line, and when."""
         self.read()
-        return self.lines
+        return {handle: at for verb, handle, at, rank in self.lines[mark:] if verb == "submit" and rank == 0}
+
+    def reached(self, verb: str, mark: int, live: Collection[int]) -> float | None:
+        """When the last of these requests heard a verb after that line; waits for it. None: all of them had ended before."""
+        heard: dict[int, float] = {}
+
+        def over() -> bool:
+            self.read()
+            for name, handle, at, _ in self.lines[mark:]:
+                if name == verb and handle in live:
+                    heard.setdefault(handle, at)
+            return all(handle in heard or handle in self.ended for handle in live)
+
+        rig.until(over, what=f"a {verb} in the engine", pause=0.005)
+        return max(heard.values(), default=None)
 
 
-def wait(condition: Callable[[], Any]) -> Any:
-    """What `condition` gives once it gives something."""
-    deadline = time.monotonic() + PATIENCE
-    while (found := condition()) is None or found is False:
-        if time.monotonic() > deadline:
-            raise SystemExit("the worker did not answer; see its log")
-        time.sleep(0.001)
-    return found
+class _Desk(Laboratory):
+    """Somebody who places orders and decides about them."""
 
+    def __init__(self, made: rig.Rig) -> None:
+        super().__init__(made, DEPLOYMENT)
+        lines = made.folder / "told.jsonl"
+        self._told, self._moments, self._uploads = Told(lines), random.Random(6), 0
+        self.offer("long", window=_WINDOW)
+        self.offer("short", window=_SHORT)
+        self.serve(script=("-m", "benchmarks.tap", str(lines)))
 
-@contextlib.contextmanager
-def stack() -> Iterator[Tap]:
-    """Services, a database of its own, and a worker that serves the bundled model."""
-    from tests.services import ROOT, new_services
+    def fill(self) -> None:
+        """Give the worker routine work for every place, and for as long as it will be measured."""
+        from engine_queue.models import Job
 
-    services = new_services()
-    os.environ.update(services.environment())
-    services.start()
-    import django
+        self._load = self._placed("long", _LOAD, "routine")
+        rig.until(lambda: Job.objects.filter(state="running").count() >= _PLACES, what="a worker that is full")
 
-    django.setup()
-    from tests.databases import Databases
-    from tests.engine_queue.workers import DEPLOYMENT
+    def still_full(self) -> None:
+        """Raises NotMeasured when the routine work has ended."""
+        from engine_queue.models import Job
 
-    databases = Databases(services)
-    databases.build_template()
-    databases.clone(DATABASE)
-    os.environ.update(databases.urls(DATABASE))
-    databases.point_django_to(DATABASE)
-    folder = Path(tempfile.mkdtemp(prefix="helicase-reach-"))
-    (folder / "tap.py").write_text(_TAP)
-    command = [sys.executable, str(folder / "tap.py"), str(folder / "tap.jsonl")]
-    command += ["engine_worker", "--name", "engine-1", "--deployment", DEPLOYMENT]
-    from tests.factories import make_test_version
+        if Job.objects.filter(run__order_id=self._load.pk, state="running").count() < _PLACES:
+            raise NotMeasured("the routine work came to an end while it was measured")
 
-    make_test_version()
-    with (folder / "worker.log").open("wb") as log:
-        worker = subprocess.Popen(command, cwd=ROOT, env=os.environ, stdout=log, stderr=log)
-        try:
-            yield Tap(folder / "tap.jsonl")
-        finally:
-            worker.kill()
-            worker.wait(10)
-            services.stop()
+    def decided(self, count: int) -> Found:
+        """Milliseconds from the commit until the last request of the order has heard, `count` or more of each decision."""
+        found: Found = {name: [] for name in DECISIONS}
+        until = time.monotonic() + _LONGEST
+        while min(map(len, found.values())) < count and time.monotonic() < until:
+            self._life(found)
+        return found
 
+    def _life(self, found: Found) -> None:
+        """A STAT order, so that it runs at once: other classes, a hold and its end, a cancellation; each second ends as STAT."""
+        from orders import services, urgency
 
-class Desk:
-    """Somebody who places orders and changes them."""
+        mark = self._told.read()
+        order, by = self._placed("long", _STEERED, "stat"), self.actor
+        rig.until(lambda: self._told.stat(mark), what="a STAT order in the engine")
 
-    def __init__(self) -> None:
-        from tests.factories import make_test_version
+        def to(priority: str) -> Deed:
+            return "reclass", lambda: urgency.change_priority(order=order, priority=priority, reason="x", actor=by)
 
-        self._test, self._short = make_test_version(window=500), make_test_version()
-
-    def place(self, priority: str, *, items: int, short: bool = False) -> tuple[Any, float, float]:
-        """An order; when `place` was called, and when it had committed."""
-        from orders import services
-        from tests.factories import make_actor, make_ready_intake, make_request
-
-        intake = make_ready_intake(test_version=self._short if short else self._test, variants=items)
-        request = make_request(intake, priority=priority, stat_reason="benchmark")
-        actor = make_actor(role="director", organisation=intake.ordering_organisation)
-        began = time.time()
-        order = services.place(actor=actor, request=request)
-        return order, began, time.time()
-
-    def someone(self, order: Any) -> Any:
-        """Who may do everything with it."""
-        from tests.factories import make_actor
-
-        return make_actor(role="director", organisation=order.performing_laboratory)
-
-
-def running(order: Any) -> bool:
-    """Whether a job of the order is in a worker."""
-    from engine_queue.models import Job
-
-    return Job.objects.filter(run__order_id=order.pk, state="running").exists()
-
-
-Figures = dict[str, list[float]]
-
-
-def steered(tap: Tap, desk: Desk, count: int) -> Figures:
-    """Milliseconds from the commit to the engine, for each kind of change, on a worker whose places are all taken."""
-    found: Figures = {}
-    load, *_ = desk.place("routine", items=count * 60)
-    wait(lambda: running(load))
-    began = time.monotonic()
-    for number in range(count):
-        if time.monotonic() - began > SPAN:
-            break
-        _steer(tap, desk, found, priority=("stat", "urgent")[number % 2], holds=bool(number % 2))
-    return found
-
-
-def _steer(tap: Tap, desk: Desk, found: Figures, *, priority: str, holds: bool) -> None:
-    """One order that runs: another class, a hold and its end, and it is cancelled."""
-    from orders import services, urgency
-
-    order, *_ = desk.place("asap", items=25)
-    wait(lambda: running(order))
-    by = desk.someone(order)
-    deeds: list[tuple[str, Callable[[], object]]] = [
-        ("reclass", lambda: urgency.change_priority(order=order, priority=priority, reason="x", actor=by))
-    ]
-    if holds:
-        deeds.append(("hold", lambda: urgency.hold(order=order, reason="hold.input", actor=by)))
-        deeds.append(("release", lambda: urgency.release(order=order, actor=by)))
-    deeds.append(("cancel", lambda: services.cancel(actor=by, order=order, reason="x", expected_edits=order.edits)))
-    for verb, deed in deeds:
-        order.refresh_from_db()
-        if running(order):  # else it was faster than we are
-            began = time.time()
-            deed()
-            committed = time.time()
-            name = f"{verb} (STAT)" if verb == "cancel" and priority == "stat" else verb
-            heard = tap.first(verb, began, order)
+        deeds: dict[str, Deed] = {
+            "demote_stat": to("asap"),
+            "demote": to("urgent"),
+            "promote": to("asap"),
+            "hold": ("hold", lambda: urgency.hold(order=order, reason="hold.input", actor=by)),
+            "release": ("release", lambda: urgency.release(order=order, actor=by)),
+        }
+        end: Deed = ("cancel", lambda: services.cancel(actor=by, order=order, reason="x", expected_edits=order.edits))
+        as_stat = len(found["cancel_stat"]) < len(found["cancel"])
+        deeds |= {"promote_stat": to("stat"), "cancel_stat": end} if as_stat else {"cancel": end}
+        for name, (verb, deed) in deeds.items():
+            time.sleep(self._moments.uniform(0.03, 0.1))  # at no particular moment of a step
+            live = self._told.stat(mark).keys() - self._told.ended
+            if not live:
+                return  # it was faster than we are
+            order.refresh_from_db()
+            since = self._told.read()
+            committed = _committed(deed)
+            heard = self._told.reached(verb, since, live)
             if heard is not None:
-                found.setdefault(name, []).append(max(0.0, heard - committed) * 1e3)
+                found[name].append(max(0.0, heard - committed) * 1e3)
+
+    def stages(self) -> dict[str, float]:
+        """Seconds from the call of `place` to each stage of a STAT order."""
+        from engine_queue.models import Job, Result, Run
+
+        intake, mark = self._ready("short", _TIMED), self._told.read()
+        began = time.time()
+        order = self.place(intake, "stat")
+        committed = time.time()
+        run = Run.objects.get(order_id=order.pk)
+        rig.until(Run.objects.filter(pk=run.pk, state="scored").exists, what="a STAT order", pause=0.001)
+        seen, claimed = time.time(), Job.objects.get(run=run).started_at
+        submitted = self._told.stat(mark)
+        ended = [line for line in self._told.lines[mark:] if line[0] == tap.ENDED and line[1] in submitted]
+        if claimed is None or not ended:
+            raise NotMeasured("a STAT order was scored and the engine heard nothing of it")
+        moments = {
+            "committed": committed,
+            "claimed": claimed.timestamp(),
+            "submitted": min(submitted.values()),
+            "first step": min(line[3] for line in ended),
+            "computed": max(line[2] for line in ended),
+            "written": max(Result.objects.filter(run=run).values_list("created_at", flat=True)).timestamp(),
+            "seen": seen,
+        }
+        return {name: at - began for name, at in moments.items()}
+
+    def _placed(self, test: str, variants: int, priority: str) -> Any:
+        return self.place(self._ready(test, variants), priority)
+
+    def _ready(self, test: str, variants: int) -> Any:
+        self._uploads += 1
+        return self.ready(self.variants(test, self._uploads, variants))
 
 
-def stages(tap: Tap, desk: Desk, count: int) -> Figures:
-    """Milliseconds from the call of `place` to each stage of a STAT order of 10 variants."""
-    found: Figures = {}
-    began = time.monotonic()
-    for _ in range(count):
-        if time.monotonic() - began > SPAN:
-            break
-        for name, moment in _stages(tap, desk).items():
-            found.setdefault(name, []).append(moment * 1e3)
-        time.sleep(0.05)
-    return found
+def _committed(deed: Callable[[], object]) -> float:
+    """Do it in a transaction; when that had committed, and nothing that follows the commit had been done yet."""
+    from django.db import transaction
 
-
-def _stages(tap: Tap, desk: Desk) -> dict[str, float]:
-    from engine_queue.models import Job, Result, Run
-
-    order, began, committed = desk.place("stat", items=10, short=True)
-    run = Run.objects.get(order_id=order.pk)
-    wait(lambda: Run.objects.filter(pk=run.pk, state="scored").exists())
-    seen, claimed = time.time(), Job.objects.values_list("started_at", flat=True).get(run=run)
-    lines = tap.fresh()
-    submitted = {handle: at for verb, handle, at, *rest in lines if verb == "submit" and at >= began and rest == [0]}
-    ended = [line for line in lines if line[0] == "ended" and line[1] in submitted]
-    moments = {
-        "committed": committed,
-        "claimed": claimed.timestamp() if claimed else began,
-        "submitted": min(submitted.values()),
-        "first step": min(line[4] for line in ended),
-        "computed": max(line[2] for line in ended),
-        "written": max(Result.objects.filter(run=run).values_list("created_at", flat=True)).timestamp(),
-        "seen as scored": seen,
-    }
-    return {name: at - began for name, at in moments.items()}
-
-
-def told(title: str, found: Figures) -> None:
-    """A table on standard output."""
-    sys.stdout.write(f"\n{title}\n")
-    for name, values in found.items():
-        if values:
-            last = sorted(values)[min(len(values) - 1, len(values) * 99 // 100)]
-            sys.stdout.write(f"  {name:22} p50 {statistics.median(values):8.1f} ms  p99 {last:8.1f} ms  n {len(values)}\n")
-    sys.stdout.flush()
-
-
-def main() -> None:
-    """Measure all of it, or the parts that are named; `--quick`: a few of each."""
-    count, named = 6 if "--quick" in sys.argv else 50, {"idle", "steer", "busy"} & set(sys.argv)
-    with stack() as tap:
-        desk = Desk()
-        stages(tap, desk, 2)
-        if "idle" in named or not named:
-            told("STAT order of 10 variants, from the call of place, idle system", stages(tap, desk, count))
-        if "steer" in named or not named:
-            told("from the commit to the engine, every place of the worker taken", steered(tap, desk, count))
-        if "busy" in named or not named:
-            load, *_ = desk.place("routine", items=count * 60)
-            wait(lambda: running(load))
-            told("STAT order of 10 variants, from the call of place, every place of the worker taken", stages(tap, desk, count))
-
-
-if __name__ == "__main__":
-    main()
+    moments: list[float] = []
+    with transaction.atomic():
+        transaction.on_commit(lambda: moments.append(time.time()))
+        deed()
+    return moments[0]

@@ -8,13 +8,18 @@ import shutil
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from benchmarks.measured import NotMeasured
 from benchmarks.peer import ROOT
 
+if TYPE_CHECKING:
+    from supervisor.child import Child
+
+MANAGE = ("manage.py",)
 _PATIENCE = 120.0  # seconds until a process has to be there
 
 
@@ -25,30 +30,29 @@ class Rig:
     folder: Path
     environment: dict[str, str]
     owner_url: str
-    started: list[object] = field(default_factory=list)
+    started: list[Child] = field(default_factory=list)
 
     def manage(self, *command: str, owner: bool = False) -> str:
         """Run a management command to its end and return what it said. Raises NotMeasured with its words when it fails."""
         extra = {"DATABASE_OWNER_URL": self.owner_url} if owner else {}
-        child = self._child(command[0], "manage.py", *command, extra=extra)
+        child = self._child(command[0], *MANAGE, *command, extra=extra)
         if child.run_to_end():
             raise NotMeasured(f"manage.py {command[0]} failed: {child.last_lines()}")
-        said: str = child.log.read_text()
-        return said
+        return child.log.read_text()
 
-    def start(self, name: str, *command: str) -> None:
-        """Start a process of the platform, which ends with us."""
-        child = self._child(name, "manage.py", *command)
+    def start(self, name: str, *command: str, script: Sequence[str] = MANAGE) -> None:
+        """Start a process of the platform, which ends with us; `script` is what Python runs the command by."""
+        child = self._child(name, *script, *command)
         child.start()
         self.started.append(child)
 
     def looked_after(self) -> None:
         """Raise NotMeasured when a process has died."""
         for child in self.started:
-            if not child.running:  # type: ignore[attr-defined]
-                raise NotMeasured(f"{child.name} has ended: {child.last_lines()}")  # type: ignore[attr-defined]
+            if not child.running:
+                raise NotMeasured(f"{child.name} has ended: {child.last_lines()}")
 
-    def _child(self, name: str, *command: str, extra: dict[str, str] | None = None):  # type: ignore[no-untyped-def]
+    def _child(self, name: str, *command: str, extra: dict[str, str] | None = None) -> Child:
         from supervisor.child import Child
 
         return Child(
@@ -61,8 +65,8 @@ class Rig:
 
 
 @contextlib.contextmanager
-def rig(models: Path) -> Iterator[Rig]:
-    """Servers with a provisioned database; Django of this process leads to them. Models registered are copied into `models`."""
+def rig() -> Iterator[Rig]:
+    """Servers with a provisioned database; Django of this process leads to them. The bundled model is registered."""
     sys.path[:0] = [part for part in (str(ROOT / "platform"), str(ROOT)) if part not in sys.path]
     from supervisor.ports import Reservation
     from supervisor.postgres import Postgres
@@ -80,7 +84,8 @@ def rig(models: Path) -> Iterator[Rig]:
         postgres.start()
         valkey.start()
         database = prepare_database(postgres, secrets)
-        made = Rig(folder, _environment(folder, models, database.app, valkey.url, secrets.django_key), database.owner)
+        shutil.copytree(ROOT / "models", folder / "models")  # what is registered is copied to its side
+        made = Rig(folder, _environment(folder, database.app, valkey.url, secrets.django_key), database.owner)
         os.environ.update(made.environment)
         made.manage("provision", owner=True)
         import django
@@ -96,7 +101,7 @@ def rig(models: Path) -> Iterator[Rig]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def until(condition, seconds: float = _PATIENCE, what: str = "it", pause: float = 0.02) -> None:  # type: ignore[no-untyped-def]
+def until(condition: Callable[[], object], seconds: float = _PATIENCE, what: str = "it", pause: float = 0.02) -> None:
     """Wait for a condition; NotMeasured when it does not come."""
     deadline = time.monotonic() + seconds
     while not condition():
@@ -109,14 +114,14 @@ def _end(made: Rig | None) -> None:
     from supervisor.child import wait_until_gone
 
     if made is not None:
-        wait_until_gone(made.started, within_s=8.0)  # type: ignore[arg-type]
+        wait_until_gone(made.started, within_s=8.0)
         with contextlib.suppress(Exception):
             from django.db import connections
 
             connections.close_all()
 
 
-def _environment(folder: Path, models: Path, database: str, broker: str, key: str) -> dict[str, str]:
+def _environment(folder: Path, database: str, broker: str, key: str) -> dict[str, str]:
     (folder / "data").mkdir()
     return {
         "DJANGO_SETTINGS_MODULE": "config.settings.dev",
@@ -127,7 +132,7 @@ def _environment(folder: Path, models: Path, database: str, broker: str, key: st
         "PUBLIC_URL": "http://localhost",
         "DEMO": "0",
         "DATA_DIR": str(folder / "data"),
-        "MODELS_DIR": str(models),
+        "MODELS_DIR": str(folder / "models"),
         "LOG_LEVEL": "WARNING",
         "OMP_WAIT_POLICY": "PASSIVE",
         "PYTHONPATH": f"{ROOT / 'platform'}{os.pathsep}{ROOT}",

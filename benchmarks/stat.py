@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from benchmarks import models, workloads
-from benchmarks.measured import Bar, Measured, NotMeasured, median
+from benchmarks.measured import Bar, Measured, NotMeasured, median, quantile
 from benchmarks.options import Options
 from benchmarks.ours import answer, default, finished
 from benchmarks.peer import Work
@@ -52,16 +52,12 @@ def stat(options: Options) -> Measured:
         result.figures[name] = stats[name]
     for label, waits, prefix in (("idle", idle, ""), ("freezing", busy, "stat"), ("freezes=0", unfrozen, "unfrozen")):
         for share in (50, 99):
-            value = _quantile(waits, share)
+            value = quantile(waits, share)
             result.bars.append(Bar(f"{label}, p{share}", value * 1e3, "ms from submit to answer"))
             if prefix:
-                result.figures[f"{prefix}_p{share}_ratio"] = value / _quantile(idle, share)
+                result.figures[f"{prefix}_p{share}_ratio"] = value / quantile(idle, share)
     result.notes.append(f"{len(asked)} requests each; the load is W1 again and again and one score, the queue never empty")
     return result
-
-
-def _quantile(values: Sequence[float], share: int) -> float:
-    return median(values) if share == 50 else sorted(values)[min(len(values) - 1, len(values) * share // 100)]
 
 
 def _check() -> float:

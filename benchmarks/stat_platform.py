@@ -5,21 +5,17 @@ that never ends: real Postgres, real broker, the worker processes of `make up`.
 from __future__ import annotations
 
 import dataclasses
-import gzip
 import itertools
 import random
-import shutil
-import tempfile
 import threading
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import date, timedelta
-from pathlib import Path
 from typing import Any
 
 from benchmarks import models, rig, workloads
-from benchmarks.measured import Bar, Measured, NotMeasured, median
+from benchmarks.laboratory import Laboratory, Upload
+from benchmarks.measured import Bar, Measured, quantile
 from benchmarks.options import Options
 
 _ASKED, _QUICK = 300, 12  # STAT orders under load; a third of them on the idle platform first
@@ -37,36 +33,31 @@ def stat_platform(options: Options) -> Measured:
     """Fifty variants, STAT, beside W1's lengths again and again and a sequence of a million bases; sliding-window model, bf16."""
     asked = _QUICK if options.quick else _ASKED
     result = Measured("stat-platform", f"STAT orders of {_VARIANTS} variants through the whole platform", "bf16", 1)
-    place = Path(tempfile.mkdtemp(prefix="helicase-benchmark-models-"))
-    try:
-        shutil.copytree(rig.ROOT / "models", place, dirs_exist_ok=True)
-        with rig.rig(place) as made:
-            laboratory = _Laboratory(made, options)
-            idle_orders = [laboratory.ready(laboratory.variants(number)) for number in range(max(4, asked // 3))]
-            orders = [laboratory.ready(laboratory.variants(number)) for number in range(asked)]
-            for intake in (laboratory.ready(laboratory.variants(10_000 + number)) for number in range(2)):
-                laboratory.scored(intake)  # nobody's first order is measured
-            idle = [laboratory.scored(intake) for intake in idle_orders]
-            with laboratory.load():
-                moments = random.Random(5)
-                busy = []
-                for intake in orders:
-                    time.sleep(moments.expovariate(1 / _GAP))
-                    busy.append(laboratory.scored(intake))
-                    made.looked_after()
-            _tell(result, laboratory, idle, busy)
-    finally:
-        shutil.rmtree(place, ignore_errors=True)
+    with rig.rig() as made:
+        laboratory = _Bench(made, options)
+        idle_orders = [laboratory.ready(laboratory.stat(number)) for number in range(max(4, asked // 3))]
+        orders = [laboratory.ready(laboratory.stat(number)) for number in range(asked)]
+        for intake in (laboratory.ready(laboratory.stat(10_000 + number)) for number in range(2)):
+            laboratory.scored(intake)  # nobody's first order is measured
+        idle = [laboratory.scored(intake) for intake in idle_orders]
+        with laboratory.load():
+            moments = random.Random(5)
+            busy = []
+            for intake in orders:
+                time.sleep(moments.expovariate(1 / _GAP))
+                busy.append(laboratory.scored(intake))
+                made.looked_after()
+        _tell(result, laboratory, idle, busy)
     return result
 
 
-def _tell(result: Measured, laboratory: _Laboratory, idle: Sequence[_Scored], busy: Sequence[_Scored]) -> None:
+def _tell(result: Measured, laboratory: _Bench, idle: Sequence[_Scored], busy: Sequence[_Scored]) -> None:
     for share in _SHARES:
-        alone, beside = (_quantile([one.seconds for one in those], share) for those in (idle, busy))
+        alone, beside = (quantile([one.seconds for one in those], share) for those in (idle, busy))
         result.bars.append(Bar(f"idle, p{share}", alone * 1e3, "ms from place to scored"))
         result.bars.append(Bar(f"under load, p{share}", beside * 1e3, "ms from place to scored"))
         result.figures[f"p{share}_ratio"] = beside / alone
-    result.figures["p99_seconds"] = _quantile([one.seconds for one in busy], 99)
+    result.figures["p99_seconds"] = quantile([one.seconds for one in busy], 99)
     result.figures["stat_orders"] = len(busy)
     result.figures["bit_differences"] = sum(one.deltas != other.deltas for one, other in zip(idle, busy, strict=False))
     result.figures["routine_orders_scored"] = laboratory.ended
@@ -77,108 +68,37 @@ def _tell(result: Measured, laboratory: _Laboratory, idle: Sequence[_Scored], bu
     )
 
 
-def _quantile(values: Sequence[float], share: int) -> float:
-    return median(values) if share == 50 else sorted(values)[min(len(values) - 1, len(values) * share // 100)]
-
-
 @dataclasses.dataclass(frozen=True)
 class _Scored:
     seconds: float
     deltas: tuple[float, ...]
 
 
-class _Laboratory:
-    """A laboratory with two tests on the sliding-window model, people, and a worker that serves it."""
+class _Bench(Laboratory):
+    """With two tests on the sliding-window model, and the load."""
 
     def __init__(self, made: rig.Rig, options: Options) -> None:
-        from accounts.models import Membership, Organisation, User
-        from accounts.roles import Role
-        from accounts.services import actor_for
-        from foundation import clock
-
-        self._rig, self._numbers, self.ended, self.long_ended = made, itertools.count(1), 0, 0
-        self.long_bases = 262_144 if options.quick else 1_014_726
-        self.laboratory = Organisation.objects.create(
-            code="bench", name="Bench laboratory", is_laboratory=True, time_zone="UTC", address="", clia_number="99D0000001"
-        )
-        user = User.objects.create_user(email="bench@example.org", name="Bench", password=f"only for a benchmark {time.time()}")
-        for role in (Role.ACCESSIONER, Role.MODEL_STEWARD, Role.DIRECTOR):
-            Membership.objects.create(user=user, organisation=self.laboratory, role=role, granted_at=clock.now())
-        self._actor, by = actor_for(user), ("--by", user.email)
-        made.manage("register_reference", str(workloads.APP), "--name", "chr21-app", "--markov-order", "2", *by)
+        super().__init__(made, _DEPLOYMENT)
         model = ("--name", "dna-small-sw", "--deployment", _DEPLOYMENT, "--precision", "bf16")
-        made.manage("register_model", str(models.folder(models.SLIDING)), *model, *by)
-        common = (*by, "--laboratory", "bench", "--deployment", _DEPLOYMENT, "--reference", "chr21-app", "--window", str(_WINDOW))
-        made.manage("offer_test", "variants", "--name", "Variants", *common)
-        made.manage("offer_test", "sequences", "--name", "Sequences", "--accepts", "fasta", *common)
-        made.start("engine-1", "engine_worker", "--name", "engine-1", "--deployment", _DEPLOYMENT)
-        made.start("platform-1", "platform_worker", "--name", "platform-1", "--queue", "platform", "--concurrency", "1")
-        made.start("beat", "beat")
-        with gzip.open(workloads.APP, "rt") as file:
-            self._contig = file.readline()[1:].split()[0]
-            self._bases = "".join(line.strip().upper() for line in file)
-        from engine_queue.models import Worker
+        made.manage("register_model", str(models.folder(models.SLIDING)), *model, *self.by)
+        self._longs, self.ended, self.long_ended = itertools.count(1), 0, 0
+        self.long_bases = 262_144 if options.quick else 1_014_726
+        self.offer("variants", window=_WINDOW)
+        self.offer("sequences", window=_WINDOW, accepts="fasta")
+        self.serve()
 
-        rig.until(Worker.objects.filter(kind="engine").exists, what="the engine worker")
+    def stat(self, number: int) -> Upload:
+        """What a STAT order asks for."""
+        return self.variants("variants", number, _VARIANTS)
 
-    def variants(self, number: int) -> tuple[str, str]:
-        """A VCF of single-base changes at random places; the same number gives the same file."""
-        drawn = random.Random(number)
-        places = sorted(drawn.sample(range(5000, len(self._bases) - 5000), _VARIANTS))
-        rows = []
-        for at in places:
-            base = self._bases[at]
-            other = drawn.choice([one for one in "ACGT" if one != base])
-            rows.append(f"{self._contig}\t{at + 1}\t.\t{base}\t{other}\t.\tPASS\t.")
-        return "variants", "\n".join(["##fileformat=VCFv4.3", "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO", *rows, ""])
-
-    def sequences(self, number: int) -> tuple[str, str]:
+    def sequences(self, number: int) -> Upload:
         """A FASTA with the lengths of W1, prompt and output together."""
         drawn = random.Random(number)
         lengths = [len(piece.tokens) + piece.limit for piece in workloads.mixed()]
         return "sequences", "".join(f">s{n}\n{''.join(drawn.choices('ACGT', k=length))}\n" for n, length in enumerate(lengths))
 
-    def long(self) -> tuple[str, str]:
-        return "sequences", f">long{next(self._numbers)}\n{self._bases[: self.long_bases].replace('N', 'A')}\n"
-
-    def ready(self, made: tuple[str, str]) -> Any:
-        """An upload that was taken in and checked, as the form does both; the check runs here and not in a worker, to save time."""
-        from orders.checking import check_intake
-        from orders.uploads import start_intake
-        from registry.models import TestVersion
-
-        test, text = made
-        intake = start_intake(
-            actor=self._actor,
-            test_version=TestVersion.objects.select_related("definition", "reference").get(definition__code=test),
-            ordering_organisation_id=self.laboratory.pk,
-            chunks=[text.encode()],
-            filename="bench.vcf" if test == "variants" else "bench.fa",
-        )
-        check_intake(intake.pk)
-        intake.refresh_from_db()
-        if intake.state not in ("ready", "checking", "waiting"):
-            raise NotMeasured(f"an upload was not accepted: {intake.problems}")
-        rig.until(lambda: _state(intake) == "ready", what="a checked upload")
-        return intake
-
-    def place(self, intake: Any, priority: str) -> Any:
-        """An order on it, through the service."""
-        from foundation import clock
-        from orders import services
-        from orders.requests import OrderRequest, PatientDetails, SpecimenDetails
-
-        number = next(self._numbers)
-        request = OrderRequest(
-            intake_id=intake.pk,
-            ordering_organisation_id=self.laboratory.pk,
-            patient=PatientDetails(f"B-{number}", "Muster", f"Person {number}", date(1970, 1, 31), "female"),
-            specimen=SpecimenDetails(f"S-{number}", "isolate", "blood culture", clock.now() - timedelta(hours=2)),
-            priority=priority,
-            stat_reason="benchmark" if priority == "stat" else "",
-            indication="benchmark",
-        )
-        return services.place(actor=self._actor, request=request)
+    def long(self) -> Upload:
+        return "sequences", f">long{next(self._longs)}\n{self.bases[: self.long_bases].replace('N', 'A')}\n"
 
     def scored(self, intake: Any) -> _Scored:
         """Place a STAT order and wait until everybody can see it scored."""
@@ -200,7 +120,7 @@ class _Laboratory:
 class _Load:
     """A thread that places routine orders again and again, so that never fewer than `_OPEN` of them and a long one are open."""
 
-    def __init__(self, laboratory: _Laboratory) -> None:
+    def __init__(self, laboratory: _Bench) -> None:
         self._laboratory, self._over, self._full = laboratory, threading.Event(), threading.Event()
         self._pool = ThreadPoolExecutor(1)
 
@@ -239,8 +159,3 @@ class _Load:
             else:
                 self._full.set()
                 self._over.wait(0.2)
-
-
-def _state(intake: Any) -> str:
-    intake.refresh_from_db(fields=["state"])
-    return str(intake.state)
