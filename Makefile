@@ -10,7 +10,7 @@ FIND_PYTHON = for name in $(PYTHON311) python3.11 python3 /usr/bin/python3.11; d
 	done; \
 	[ -n "$$python" ] || { echo "helicase: Python 3.11 with venv is needed, and none was found (set PYTHON311=/path/to/python3.11)" >&2; exit 2; }
 
-.PHONY: help up test lint bench bench-stat bench-peers gpu-check model-card manage lock clean runtime development browser
+.PHONY: help up test test-forced lint bench bench-stat bench-peers gpu-check model-card manage lock clean runtime development browser
 
 help: ## list these verbs
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -20,6 +20,9 @@ up: runtime ## set up and start everything on this machine, with demo people and
 
 test: browser ## set up and run every test, in two processes; ARGS="-k name" goes to pytest
 	@exec $(PYTHON) -m pytest -n 2 $(ARGS)
+
+test-forced: development ## the tests of the engine once more, where every engine is made to preempt in every second step; ARGS as above
+	@exec $(PYTHON) -m pytest -n 2 tests/engine --forced-preemption $(ARGS)
 
 # mypy's Django plugin loads the settings, which want an environment; nothing is connected to
 lint: export SECRET_KEY := read-by-the-type-checker-only-and-never-used

@@ -34,11 +34,31 @@ def pytest_configure(config: pytest.Config) -> None:
         preempting_by_force.everywhere(driving)
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    if config.getoption("--forced-preemption", default=False):
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Some files are played a second time, preempted, in every run."""
+    from tests.engine import undisturbed
+
+    all_by_force = metafunc.config.getoption("--forced-preemption", default=False)
+    if metafunc.definition.path.name in undisturbed.TWICE and not all_by_force:
+        metafunc.fixturenames.insert(0, "by_force")
+        metafunc.parametrize("by_force", [False, True], indirect=True, ids=["undisturbed", "preempted"])
+
+
+@pytest.fixture
+def by_force(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    if request.param:
+        from tests.engine import driving, preempting_by_force, undisturbed
+
+        undisturbed.look_away(request.node)
+        preempting_by_force.everywhere(driving, monkeypatch.setattr)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    if item.config.getoption("--forced-preemption", default=False):
         from tests.engine import undisturbed
 
-        undisturbed.mark(items)
+        undisturbed.look_away(item)
 
 
 @pytest.fixture(scope="session")

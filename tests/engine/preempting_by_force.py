@@ -6,21 +6,26 @@ seeded generator draws which.
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from types import ModuleType
 
 from engine import loading, selftest
 from engine.batch import Batch, RowOutput, Signal
 from engine.config import EngineConfig
+from engine.forecast import Pending
 from engine.freezing import FreezingScheduler
 from engine.request import Generate, Outcome, Priority, Request, Score
 from engine.sequence import Sequence
 from engine.swap.content import Outside
 from engine.swap.slots import ArenaSlots
+from tests.engine.preempting_out_of_sight import OutOfSight
 
 FIRST = 10**6  # handle of the first STAT request that comes by itself
 _MOST = 12  # of them; then passes are still stopped, and go on at once
 _PATIENCE = 3  # times that one sequence is sent away, so that whoever has to begin anew comes to an end
 _LAYERS = 3  # after which a pass may be stopped
+
+seen = True  # whether the test that runs may see that it is disturbed
 
 
 class Forcing(Signal):
@@ -85,6 +90,9 @@ class Forced(FreezingScheduler):
             self.disturbed += 1
         return [outcome for outcome in found if outcome.handle < FIRST]
 
+    def pending(self) -> list[Pending]:
+        return [one for one in super().pending() if one.handle < FIRST]
+
     def _stat(self) -> Request:
         blocks, size = self.ledger.spare + 1, self.config.block_size
         large = self.generator.random() < 0.3 and blocks * size < min(self.limits.context, 256)
@@ -93,11 +101,15 @@ class Forced(FreezingScheduler):
         return Score(tokens) if large or length % 2 else Generate(tokens, 3)
 
 
-def everywhere(driving: ModuleType) -> None:
-    """From now on every continuous scheduler of this process is such a one, where `engine` or the tests make it."""
-    driving.outside_of = arena  # type: ignore[attr-defined]
+def everywhere(driving: ModuleType, put: Callable[[object, str, object], None] = setattr) -> None:
+    """Every continuous scheduler that `engine` or the tests make is such a one, from where `put` has put it on."""
+    put(driving, "outside_of", lambda config: arena(config) if seen else None)
     for module in (loading, selftest, driving):
-        module.FreezingScheduler = Forced  # type: ignore[attr-defined]
+        put(module, "FreezingScheduler", _made)
+
+
+def _made(*arguments: object, **named: object) -> FreezingScheduler:
+    return (Forced if seen else OutOfSight)(*arguments, **named)
 
 
 def arena(config: EngineConfig) -> Outside:

@@ -7,12 +7,16 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+from engine.batch import Batch, RowOutput
+from engine.blocks import BlockPool
 from engine.config import Kernels, Precision
+from engine.freezing import FreezingScheduler
 from engine.runner import Runner
 from tests.engine import driving
 from tests.engine.conftest import CONFIG
-from tests.engine.driving import Arrival, bits, drive
+from tests.engine.driving import LIMITS, Arrival, bits, drive
 from tests.engine.preempting_by_force import Forced, arena
+from tests.engine.preempting_out_of_sight import OutOfSight
 from tests.engine.test_bits import FAST, PLAIN, REQUESTS, check_mixes, oracle_of, runner_of
 from tests.engine.test_freezing_life import FrozenLife, FrozenSlidingLife
 from tests.engine.test_sliding_trunks import REFERENCE as SHARED
@@ -67,6 +71,28 @@ def test_trunks_that_slide_end_with_all_their_alternates(forced: list[Forced]) -
     played.add(Score(WINDOW, SHARED), *(alternate(at) for at in range(20, 380, 6)))
     assert {outcome.state for outcome in played.run().values()} == {"finished"}
     assert forced[0].freezes > 0
+
+
+def played(kind: type[FreezingScheduler], runner: Runner) -> tuple[FreezingScheduler, dict[int, bytes], list[int]]:
+    """What a scheduler of a kind made of all requests at once: their bits, and the rows of every step."""
+    policy, rows = kind(CONFIG, BlockPool(CONFIG.blocks), LIMITS, lambda: 0.0), []
+
+    def run(batch: Batch) -> list[RowOutput] | None:
+        rows.append([(row.handle, row.start, len(row.tokens)) for row in batch.rows])
+        return runner.run(batch)
+
+    arrivals = [Arrival(place, request, step=place // 4) for place, request in enumerate(REQUESTS)]
+    outcomes = drive(CONFIG, run, arrivals, planned=policy)
+    return policy, {handle: bits(outcome) for handle, outcome in outcomes.items()}, rows
+
+
+def test_out_of_sight_every_step_has_the_rows_and_every_result_the_bits_that_it_would_have(runner: Runner) -> None:
+    plain, results, rows = played(FreezingScheduler, runner)
+    disturbed, results_then, rows_then = played(OutOfSight, runner)
+    assert (results_then, rows_then) == (results, rows)
+    assert (disturbed.steps, disturbed.tokens, disturbed.evictions) == (plain.steps, plain.tokens, plain.evictions)
+    assert disturbed.returned >= 3
+    assert disturbed.interludes >= 3
 
 
 class ForcedLife(FrozenLife):

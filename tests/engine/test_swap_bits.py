@@ -137,7 +137,7 @@ def test_control_an_arena_that_gives_back_nothing_is_seen(
     policy.add(0, REQUESTS[0], Priority.ROUTINE, 0.0)
     outcomes = []
     for step in range(40):
-        if step == 2:
+        if step == 2 and policy.running:
             policy._evict(next(iter(policy._slots)))
         batch = policy.schedule(0.0)
         outcomes += policy.postprocess(batch, runner.run(batch))
@@ -155,7 +155,7 @@ def test_control_blocks_that_are_freed_before_they_are_copied_are_seen(runner: R
     policy, outcomes = scheduler(SMALL, outside=Outside(40, runner.arena.block_bytes)), []
     policy.add(0, REQUESTS[0], Priority.ROUTINE, 0.0)
     for step in range(40):
-        if step == 2:
+        if step == 2 and policy.running:
             policy._evict(next(iter(policy._slots)))
         batch = policy.schedule(0.0)
         outcomes += policy.postprocess(batch, wrong(batch))
