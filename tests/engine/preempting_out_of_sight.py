@@ -14,6 +14,7 @@ from dataclasses import replace
 from engine.batch import Batch, Row, RowOutput
 from engine.forecast import Pending
 from engine.freezing import FreezingScheduler
+from engine.happening import Diary, What
 from engine.request import Generate, Outcome, Priority, Score
 from engine.sequence import Sequence
 from engine.swap.content import Content
@@ -38,6 +39,20 @@ class Hidden(ArenaSlots):
         return self.shown and super().take(content)
 
 
+class Discreet(Diary):
+    """Tells nothing while it is `silent`, and not of whoever is `awaited` that he is back."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.silent, self.awaited = False, set[int]()
+
+    def tell(self, what: What, handle: int, count: int = 0, by: int = 0) -> None:
+        if what is What.IN_POOL and handle in self.awaited:
+            self.awaited.remove(handle)
+        elif not self.silent:
+            super().tell(what, handle, count, by)
+
+
 class OutOfSight(FreezingScheduler):
     """`returned` sequences went and came back, `interludes` passes stood still."""
 
@@ -45,6 +60,7 @@ class OutOfSight(FreezingScheduler):
         super().__init__(*arguments, **named)
         self.generator = random.Random(self.config.slots)
         self.turns = self.returned = self.interludes = self._came = 0
+        self.swapping.diary = self._diary = Discreet()
         self._hidden = Hidden(self.config.arena_blocks)
         if not self.swapping.slots.total:
             self.swapping.slots = self._hidden
@@ -54,14 +70,18 @@ class OutOfSight(FreezingScheduler):
     def schedule(self, now: float) -> Batch:
         self.turns += 1
         if self.turns % 2 == 0 and self._nobody_looks() and self._standing is self._halted is None:
+            self._diary.silent = True
             self._there_and_back()
+            self._diary.silent = False
         batch = super().schedule(now)
         before, self._before = [*self._before, batch], []
         return replace(batch, **{name: sum((getattr(one, name) for one in before), ()) for name in _MOVES})
 
     def postprocess(self, batch: Batch, outputs: list[RowOutput] | None) -> list[Outcome]:
         if self.turns % 2 and outputs and batch.stoppable and not batch.resumes and self._may_stop():
+            self._diary.silent = True
             batch = self._interlude(batch)
+            self._diary.silent = False
         told, self._told_before = self._told_before, []
         told += super().postprocess(batch, outputs)
         self.swapping.blocks_in, self._came = self.swapping.blocks_in - self._came, 0
@@ -90,9 +110,9 @@ class OutOfSight(FreezingScheduler):
         assert swapping.take_up(sequence) == 0
         self.ledger.open(sequence)
         sequence.place.disturb()  # its row is cut anew
-        swapping.events.clear()
         self.returned += 1
         self._came = sum(len(one.pairs) for one in swapping._arriving)
+        self._diary.awaited = {sequence.handle}
 
     def _may_go(self, one: Sequence) -> bool:
         """Whether nobody could tell: it is sure of what it needs when it is back, and others would have found nothing of it."""

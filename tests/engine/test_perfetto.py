@@ -17,6 +17,8 @@ from engine.trace import Trace
 from tests.engine import traces
 from tests.engine.traces import events
 
+pytestmark = pytest.mark.undisturbed("plays a scenario that is disturbed enough")
+
 REQUIRED = {
     "X": {"ts", "dur", "cat"},
     "i": {"ts", "s"},

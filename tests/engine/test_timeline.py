@@ -17,6 +17,8 @@ from tests.engine import traces
 from tests.engine.traces import step
 from tests.services import ROOT
 
+pytestmark = pytest.mark.undisturbed("plays a scenario that is disturbed enough")
+
 SVG = "{http://www.w3.org/2000/svg}"
 
 

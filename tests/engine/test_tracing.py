@@ -13,6 +13,8 @@ from engine.lanes import lanes, seen
 from engine.trace import Trace
 from tests.engine import traces
 
+pytestmark = pytest.mark.undisturbed("plays a scenario that is disturbed enough")
+
 
 def told(trace: Trace) -> dict[int, list[tuple[str, int, int]]]:
     return {lane.handle: [(event.what.value, event.count, event.by) for event in lane.events] for lane in lanes(trace)}
