@@ -68,6 +68,14 @@ def test_no_more_are_sent_away_than_needed() -> None:
     assert policy.evictions == 1
 
 
+def test_who_turns_out_needless_stays() -> None:
+    """The cheapest would go first, and is not enough; with the next, it would not have been needed."""
+    policy = started(score(30), score(100), steps=1)
+    policy.add(9, score(97), Priority.STAT, 0.0)
+    assert [row.handle for row in policy.schedule(0.0).rows] == [9, 0]
+    assert policy.evictions == 1
+
+
 def test_the_lowest_class_goes_first_and_in_it_who_has_computed_least() -> None:
     policy = started(score(90), config=dataclasses.replace(CONFIG, blocks=40), steps=3)
     policy.add(1, score(60), Priority.URGENT, 0.0)
@@ -154,24 +162,26 @@ def test_sums_and_alternatives_begin_anew_and_are_right() -> None:
 
 def test_throughput_does_not_collapse_after_giving_way() -> None:
     """Forty urgent ones while three routine ones run: each sends away at most one, and little is computed twice."""
-    policy = started(score(100), score(100), score(100), config=dataclasses.replace(CONFIG, blocks=60))
+    policy = started(score(400), score(400), score(400), config=dataclasses.replace(CONFIG, blocks=170, resume_margin=0), steps=8)
     for handle in range(10, 50):
         policy.add(handle, score(9), Priority.STAT, 0.0)
         step(policy)
+        step(policy)  # whoever was sent away comes back meanwhile
     finish(policy)
-    assert policy.evictions <= 40
-    assert policy.tokens - 3 * 99 - 40 * 8 <= 40 * 8
+    assert 5 < policy.evictions <= 40
+    assert policy.tokens - 3 * 399 - 40 * 8 <= policy.evictions * CONFIG.block_size
 
 
 def test_the_low_class_progresses_under_a_steady_urgent_load() -> None:
-    policy, outcomes = started(score(90), score(90)), {}
+    """One of STAT computes in every step, and takes the whole of its budget."""
+    policy, outcomes = started(score(90), score(90), config=dataclasses.replace(CONFIG, token_budget=16)), {}
     for handle in itertools.count(10):
-        if handle % 2:
-            policy.add(handle, score(17), Priority.STAT, 0.0)
+        policy.add(handle, score(13), Priority.STAT, 0.0)
         outcomes |= step(policy)
+        assert policy._slots.has_stat or handle in outcomes
         if {0, 1} <= outcomes.keys():
             break
-        assert handle < 60
+        assert handle < 200
 
 
 @pytest.mark.parametrize("state", ["queued", "running", "in a step", "given way", "waiting at a trunk", "branch"])
