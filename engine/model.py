@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,8 +12,9 @@ from torch import Tensor
 from engine.model_config import ModelConfig, read_config
 from engine.weights import Weights, shapes
 from kernels.choice import Choice, choose
-from kernels.layers import Attention, Layer, LayerWeights, Places, Precision
-from kernels.plan import Geometry
+from kernels.errors import KernelsUnavailable
+from kernels.layers import Attention, KernelSet, Layer, LayerWeights, Places, Precision
+from kernels.plan import Geometry, Span
 from kernels.rotary import Rotary
 
 
@@ -22,7 +24,7 @@ class StepInputs:
 
     ids: Tensor  # [T]
     places: Places
-    attend: Attention
+    attend: Sequence[Attention]  # of each layer
 
 
 class Model:
@@ -39,8 +41,8 @@ class Model:
         config = self.config
         weights = Weights(folder)
         weights.expect(shapes(config), tied=config.tied)  # before anything is made in the sizes that config.json claims
-        self.geometry = Geometry(config.heads, config.kv_heads, config.head_dim, block_size, config.window)
-        self.kernels = choose(kernels, self.geometry, level, precision)
+        self._attending = _attending(config, block_size, lambda geometry: choose(kernels, geometry, level, precision))
+        self.geometry, self.kernels = self._attending[config.windows[0]]
         self._embedding = weights.take("model.embed_tokens.weight")
         self._layers = [self._layer(weights, f"model.layers.{i}") for i in range(config.layers)]
         head = self._embedding if config.tied else weights.take("lm_head.weight")
@@ -50,6 +52,9 @@ class Model:
     def _layer(self, weights: Weights, prefix: str) -> Layer:
         def take(name: str) -> Tensor:
             return weights.take(f"{prefix}.{name}.weight")
+
+        def bias(name: str) -> Tensor:
+            return weights.take(f"{prefix}.self_attn.{name}_proj.bias")
 
         normed = self.config.head_norms
         found = LayerWeights(
@@ -62,6 +67,8 @@ class Model:
             eps=self.config.eps,
             query_norm=take("self_attn.q_norm") if normed else None,
             key_norm=take("self_attn.k_norm") if normed else None,
+            qkv_bias=torch.cat([bias(name) for name in "qkv"]) if self.config.qkv_bias else None,
+            output_bias=bias("o") if self.config.output_bias else None,
         )
         return self.kernels.layer(found)
 
@@ -70,8 +77,13 @@ class Model:
         """Number of layers."""
         return self.config.layers
 
-    def inputs(self, ids: Tensor, positions: Tensor, slots: Tensor, attend: Attention) -> StepInputs:
-        """Bundle a step: `ids` and `positions` `[T]`, `slots` `[T * kv_heads]`."""
+    def plan(self, spans: Sequence[Span]) -> tuple[Attention, ...]:
+        """Attention of each layer for the rows of one step: one plan for all layers of one window."""
+        made = {window: kernels.plan(spans) for window, (_, kernels) in self._attending.items()}
+        return tuple(made[window] for window in self.config.windows)
+
+    def inputs(self, ids: Tensor, positions: Tensor, slots: Tensor, attend: Sequence[Attention]) -> StepInputs:
+        """Bundle a step: `ids` and `positions` `[T]`, `slots` `[T * kv_heads]`, `attend` from `plan`."""
         return StepInputs(ids, Places(*self._rotary.rows(positions), slots), attend)
 
     def embed(self, step: StepInputs) -> Tensor:
@@ -82,7 +94,7 @@ class Model:
         """One layer, in place: `[T, hidden] -> [T, hidden]`; writes the step's keys and values into the layer's pools first."""
         layer = self._layers[index]
         queries = layer.project(hidden, step.places, keys, values)
-        layer.finish(hidden, step.attend(queries, keys, values))
+        layer.finish(hidden, step.attend[index](queries, keys, values))
         return hidden
 
     def norm(self, hidden: Tensor) -> Tensor:
@@ -96,3 +108,18 @@ class Model:
     def head(self, hidden: Tensor) -> Tensor:
         """Both together: `[n, hidden] -> [n, V]`."""
         return self.logits(self.norm(hidden))
+
+
+def _attending(
+    config: ModelConfig, block_size: int, choose: Callable[[Geometry], KernelSet]
+) -> dict[int | None, tuple[Geometry, KernelSet]]:
+    """Kernels for every window that a layer has; all lay out a block alike, so that any of them reads what another has written."""
+    found = {}
+    for window in config.windows:
+        if window not in found:
+            geometry = Geometry(config.heads, config.kv_heads, config.head_dim, block_size, window)
+            found[window] = geometry, choose(geometry)
+    kinds = {type(kernels) for _, kernels in found.values()}
+    if len(kinds) > 1:
+        raise KernelsUnavailable("one set of kernels does not serve both the layers with a window and those without")
+    return found

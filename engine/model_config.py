@@ -15,12 +15,12 @@ from engine.rotary_settings import frequencies_of
 from engine.tokenizers import files
 from kernels.frequencies import Frequencies
 
+_DEEPEST = 1 << 12  # layers; the deepest published models have some two hundred
 _LONGEST = 1 << 24  # positions: up to here float32 holds each exactly
 _WIDEST = 1 << 16  # heads times head_dim, for the same reason as LARGEST
 _FIXED = {  # what a key may say, and why nothing else
     "hidden_act": ("silu", "the kernels compute SiLU alone"),
-    "attention_bias": (False, "the kernels add no biases, and no published DNA model of these families has any"),
-    "mlp_bias": (False, "the kernels add no biases, and no published DNA model of these families has any"),
+    "mlp_bias": (False, "the kernels add biases around attention and none to the MLP"),
     "is_encoder_decoder": (False, "there is a decoder alone here"),
 }
 
@@ -41,7 +41,14 @@ class ModelConfig:
     frequencies: Frequencies
     tied: bool  # the head is the embedding
     head_norms: bool  # queries and keys are normed head by head
-    window: int | None  # tokens that a position sees, its own included; None: all before it
+    qkv_bias: bool  # added to queries, keys and values before anything else
+    output_bias: bool  # added to what attention gives back
+    windows: tuple[int | None, ...]  # of each layer: tokens that a position sees, its own included; None: all before it
+
+    @property
+    def window(self) -> int | None:
+        """The tokens that any layer sees; None where one of them sees all, so that nothing may be forgotten."""
+        return None if None in self.windows else max(window for window in self.windows if window is not None)
 
 
 def read_config(folder: Path) -> ModelConfig:
@@ -62,8 +69,8 @@ def read_config(folder: Path) -> ModelConfig:
 
 def _numbers(raw: Mapping[str, Any], family: Family) -> ModelConfig:
     hidden, heads = _size(raw, "hidden_size"), _size(raw, "num_attention_heads")
-    layers, context = _size(raw, "num_hidden_layers"), _size(raw, "max_position_embeddings", _LONGEST)
-    window = family.window(raw, layers)
+    layers, context = _size(raw, "num_hidden_layers", _DEEPEST), _size(raw, "max_position_embeddings", _LONGEST)
+    biased = family.biases(raw)
     config = ModelConfig(
         hidden=hidden,
         layers=layers,
@@ -77,7 +84,10 @@ def _numbers(raw: Mapping[str, Any], family: Family) -> ModelConfig:
         frequencies=frequencies_of(raw, context),
         tied=flag("tie_word_embeddings", raw.get("tie_word_embeddings", False)),
         head_norms=family.head_norms,
-        window=window if window is not None and window < context else None,  # no position stands so far that it would lose one
+        qkv_bias=biased.qkv,
+        output_bias=biased.output,
+        # no position stands so far that it would lose one to a window as long as the context
+        windows=tuple(None if window is None or window >= context else window for window in family.windows(raw, layers)),
     )
     if config.heads % config.kv_heads or config.head_dim % 2 or config.head_dim == 0:
         raise ModelRefused("the number of heads must be a multiple of the KV heads, and head_dim even")

@@ -31,6 +31,8 @@ def frequencies_of(raw: Mapping[str, Any], context: int) -> Frequencies:
     rope = _settings(raw)
     theta = positive("rope_theta", rope.get("rope_theta", _THETA))
     kind = rope.get("rope_type", rope.get("type", "default"))
+    if rope.get("type", kind) != kind:
+        raise ModelRefused(f"the rotary parameters give two kinds, {str(kind)[:40]!r} and {str(rope['type'])[:40]!r}")
     if not isinstance(kind, str) or kind not in ("default", "linear", "llama3", "yarn"):
         reason = _REFUSED.get(kind, "it is not known here") if isinstance(kind, str) else "it is no name"
         raise ModelRefused(f"rotary scaling of the kind {str(kind)[:40]!r} is not served: {reason}")

@@ -209,5 +209,5 @@ class Runner:
         spans = [
             Span(first, row.start, len(row.tokens), row.blocks, row.first) for first, row in zip(firsts.tolist(), rows, strict=True)
         ]
-        tokens, attend = torch.from_numpy(ids), self.model.kernels.plan(spans)
+        tokens, attend = torch.from_numpy(ids), self.model.plan(spans)
         return self.model.inputs(tokens, torch.from_numpy(where), torch.from_numpy(slots.reshape(-1)), attend)

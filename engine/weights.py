@@ -5,6 +5,7 @@ Only data is read. Pickled weights can run code when they are opened, so they ne
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -23,6 +24,8 @@ from engine.tokenizers import files
 _INDEX, _SINGLE = "model.safetensors.index.json", "model.safetensors"
 _STORED = ("F64", "F32", "F16", "BF16")  # any of them becomes float32, F64 by rounding
 _OTHER = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".gguf", ".h5", ".msgpack")  # weights in formats that are not read
+_POINTER, _POINTER_BYTES = b"version https://git-lfs", 64
+_LONGEST_HEADER = 16 << 20  # bytes: tens of thousands of tensors
 _MADE_HERE = re.compile(r"(model\.layers\.\d+\.self_attn|model)\.rotary_emb\.inv_freq")  # left in old checkpoints; not weights
 
 Shape = tuple[int, ...]
@@ -35,7 +38,8 @@ def shapes(config: ModelConfig) -> Iterator[tuple[str, Shape]]:
     yield "model.norm.weight", (c.hidden,)
     if not c.tied:
         yield "lm_head.weight", (c.vocabulary, c.hidden)
-    layer = {
+    biases: dict[str, Shape] = {}
+    layer: dict[str, Shape] = {
         "input_layernorm": (c.hidden,),
         "self_attn.q_proj": (q, c.hidden),
         "self_attn.k_proj": (kv, c.hidden),
@@ -46,23 +50,33 @@ def shapes(config: ModelConfig) -> Iterator[tuple[str, Shape]]:
         "mlp.up_proj": (c.intermediate, c.hidden),
         "mlp.down_proj": (c.hidden, c.intermediate),
     }
+    if c.qkv_bias:
+        biases |= {f"self_attn.{name}_proj.bias": (size,) for name, size in (("q", q), ("k", kv), ("v", kv))}
+    if c.output_bias:
+        biases["self_attn.o_proj.bias"] = (c.hidden,)
     if c.head_norms:
         layer |= {"self_attn.q_norm": (c.head_dim,), "self_attn.k_norm": (c.head_dim,)}
     for i in range(c.layers):
         yield from ((f"model.layers.{i}.{name}.weight", shape) for name, shape in layer.items())
+        yield from ((f"model.layers.{i}.{name}", shape) for name, shape in biases.items())
 
 
 def weight_files(folder: Path) -> list[Path]:
     """The safetensors files of a folder, whole or in shards, in name order; each exists and lies in the folder."""
     single, sharded = (folder / _SINGLE).exists(), (folder / _INDEX).exists()
+    if (folder / "adapter_config.json").exists():  # transformers would apply it to whatever model it names
+        raise ModelRefused(f"{folder.name} holds an adapter and not the model it changes; merge them and save the whole")
     if single and sharded:
         raise ModelRefused(f"the folder holds {_SINGLE} and {_INDEX}: which of them is the model cannot be told")
     if single:
         return [_inside(folder, _SINGLE)]
     if sharded:
         return [_inside(folder, name) for name in sorted(set(_weight_map(folder).values()))]
-    if (folder / "adapter_config.json").exists():
-        raise ModelRefused(f"{folder.name} holds an adapter and not the model it changes; merge them and save the whole")
+    strays = sorted(path.name for path in folder.glob("*.safetensors"))
+    if strays:
+        raise ModelRefused(
+            f"{folder.name} holds {strays[0]} and no {_INDEX} that says which files make the model; one file alone is {_SINGLE}"
+        )
     others = sorted(path.name for path in folder.iterdir() if path.suffix in _OTHER)
     if not others:
         raise ModelRefused(f"{folder.name} holds neither {_SINGLE} nor {_INDEX}; other formats are not read")
@@ -116,6 +130,9 @@ class Weights:
         for name, file in places.items():
             if name not in self._stored or self._stored[name].path.name != file:
                 raise ModelRefused(f"{_INDEX} says that {name[:80]} lies in {file}, and it does not")
+        for name, stored in self._stored.items():
+            if name not in places and not _MADE_HERE.fullmatch(name):
+                raise ModelRefused(f"{stored.path.name} holds {name[:80]}, which {_INDEX} does not name")
 
     def expect(self, expected: Iterable[tuple[str, Shape]], *, tied: bool) -> None:
         """Compare the headers with the names and shapes of a model: nothing may be missing, differ or be left over."""
@@ -159,10 +176,38 @@ class Weights:
 def _opened(path: Path) -> Iterator[Any]:
     """The file, its header checked by the library: sizes, offsets and the length of the file agree."""
     try:
+        with path.open("rb") as raw:
+            header = int.from_bytes(raw.read(8), "little")
+        if header > _LONGEST_HEADER:  # the library would read it into memory
+            raise ValueError(f"its header would have {header:,} bytes")
         with safe_open(path, framework="pt") as file:
             yield file
     except (SafetensorError, OSError, ValueError) as error:
-        raise ModelRefused(f"{path.name} cannot be read: {error}") from error
+        raise ModelRefused(f"{path.name} cannot be read: {_wrong_with(path) or error}") from error
+
+
+def _wrong_with(path: Path) -> str:
+    """What most often is wrong with a download, in words; blank where it is something else."""
+    try:
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            first = file.read(_POINTER_BYTES)
+            if first.startswith(_POINTER):
+                return "it is the pointer that Git LFS puts in the place of a file; fetch the file itself with git lfs pull"
+            header = int.from_bytes(first[:8], "little")
+            if size < 8 or (8 + header > size and header <= _LONGEST_HEADER):
+                return f"it is cut off inside its header, at {size:,} bytes"
+            if header > _LONGEST_HEADER:
+                return f"its header would have {header:,} bytes, and {_LONGEST_HEADER:,} are the most that is read"
+            file.seek(8)
+            found = json.loads(file.read(header))
+        ends = [entry["data_offsets"][1] for name, entry in found.items() if name != "__metadata__"]
+        whole = 8 + header + max(ends, default=0)
+    except (OSError, ValueError, RecursionError, KeyError, IndexError, TypeError, AttributeError):
+        return ""  # then the library says it
+    if whole > size:
+        return f"it has {size:,} bytes of the {whole:,} that its header speaks of: it is cut off, or not all of it was fetched"
+    return f"it has {size:,} bytes, and its header speaks of {whole:,}" if whole < size else ""
 
 
 def _header(path: Path) -> Iterator[tuple[str, _Stored]]:

@@ -86,8 +86,8 @@ def disagreement(found: KernelSet, geometry: Geometry, precision: Precision, see
     pools = [_poisoned(kernels, geometry) for kernels in (found, plain)]
     hidden = [_normal(_LENGTH, _WIDTH, seed) for _ in range(2)]
     places, plan = _places(geometry), [Span(0, 0, _LENGTH, tuple(range(-(-_LENGTH // geometry.block_size))))]
-    for head_norms in (False, True):  # what follows goes on from the second
-        weights = _weights(geometry, head_norms=head_norms)
+    for extras in (False, True):  # what follows goes on from the second
+        weights = _weights(geometry, extras=extras)
         layers = [kernels.layer(weights) for kernels in (found, plain)]
         queries = [layer.project(x, places, *pool) for layer, x, pool in zip(layers, hidden, pools, strict=True)]
         differences.append(_relative(queries, precision))
@@ -119,7 +119,9 @@ def _normal(rows: int, width: int, seed: int = 0) -> Tensor:
     return torch.randn(rows, width, generator=torch.Generator().manual_seed(rows * width + seed))
 
 
-def _weights(geometry: Geometry, *, head_norms: bool) -> LayerWeights:
+def _weights(geometry: Geometry, *, extras: bool) -> LayerWeights:
+    """With norms of heads and with biases, or with neither."""
+
     def matrix(out: int, width: int) -> Tensor:
         return _normal(out, width) / math.sqrt(width)
 
@@ -134,8 +136,10 @@ def _weights(geometry: Geometry, *, head_norms: bool) -> LayerWeights:
         gate_up=matrix(2 * _INNER, _WIDTH),
         down=matrix(_WIDTH, _INNER),
         eps=1e-5,
-        query_norm=query_norm if head_norms else None,
-        key_norm=key_norm if head_norms else None,
+        query_norm=query_norm if extras else None,
+        key_norm=key_norm if extras else None,
+        qkv_bias=_normal(4, attended + 2 * g.kv_heads * g.head_dim)[0] if extras else None,
+        output_bias=_normal(5, _WIDTH)[0] if extras else None,
     )
 
 

@@ -31,6 +31,8 @@ class LayerWeights:
     eps: float
     query_norm: Tensor | None = None  # [D], for every head before it is turned; None where the model has none
     key_norm: Tensor | None = None
+    qkv_bias: Tensor | None = None  # [(H + 2G) * D] float32, added to what the product gives, in the order of `qkv`
+    output_bias: Tensor | None = None  # [hidden] float32
 
 
 @dataclass(frozen=True, slots=True)

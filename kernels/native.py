@@ -35,9 +35,9 @@ _SIGNATURES = {  # t tensor or none, l 64-bit and i 32-bit number, f float
     "exp": "tlt",
     "linear": "tltiiiti",
     "normalisers": "tlitti",
-    "project": "tlitft" + "ttttt" + "iiiii" + "ttt" + "i",
+    "project": "tlitftt" + "ttttt" + "iiiii" + "ttt" + "i",
     "attend": "tttt" + "lt" + "iiiili" + "ti",
-    "finish": "ttliittftt" + "iii",
+    "finish": "ttliitttftt" + "iii",
 }
 
 
@@ -117,7 +117,11 @@ class NativeLayer:
         matrices = [library.room(matrix) for matrix in (qkv, output, packed_pair(weights.gate_up, precision), down)]
         self._held, self._eps = (*matrices, weights.input_norm, weights.mlp_norm), weights.eps
         self._qkv, self._output, self._gate_up, self._down, *self._norms = (_pointer(tensor) for tensor in self._held)  # once
-        self._head_norms = weights.query_norm, weights.key_norm
+        self._head_norms, self._qkv_bias, self._output_bias = (
+            (weights.query_norm, weights.key_norm),
+            weights.qkv_bias,
+            weights.output_bias,
+        )
         self._attended, self._inner = weights.output.shape[1], weights.down.shape[1]
 
     def project(self, hidden: Tensor, places: Places, keys: Tensor, values: Tensor) -> Tensor:
@@ -125,7 +129,7 @@ class NativeLayer:
         k, g = self._kernels, self._kernels.geometry
         rows, width = hidden.shape
         queries = hidden.new_empty(rows, g.heads, g.head_dim)
-        layer = (self._norms[0], self._eps, self._qkv, *self._head_norms)
+        layer = (self._norms[0], self._eps, self._qkv, self._qkv_bias, *self._head_norms)
         sizes = (g.heads, g.kv_heads, g.head_dim, g.block_size, k.halves)
         where = (places.cos, places.sin, places.slots)
         k.library.call("project", hidden, rows, width, *layer, *where, *sizes, keys, values, queries, k.threads)
@@ -135,7 +139,7 @@ class NativeLayer:
         """As `Layer.finish`."""
         k = self._kernels
         rows, width = hidden.shape
-        matrices = (self._output, self._norms[1], self._eps, self._gate_up, self._down, self._inner, k.halves)
+        matrices = (self._output, self._output_bias, self._norms[1], self._eps, self._gate_up, self._down, self._inner, k.halves)
         k.library.call("finish", hidden, attended, rows, width, self._attended, *matrices, k.threads)
 
 

@@ -59,6 +59,7 @@ class NumbaLayer:
         self._kernels, dtype = kernels, STORED[kernels.precision]
         self._dtype, self._eps = dtype, weights.eps
         self._input_norm, self._mlp_norm, self._head_norms = weights.input_norm, weights.mlp_norm, _head_norms(weights)
+        self._qkv_bias, self._output_bias = weights.qkv_bias, weights.output_bias
         self._qkv, self._output = (Linear(reference.rounded(w, dtype), counts) for w in (weights.qkv, weights.output))
         self._gate_up, self._down = (Linear(reference.rounded(w, dtype), counts) for w in (weights.gate_up, weights.down))
 
@@ -74,7 +75,8 @@ class NumbaLayer:
         slots, stored = places.slots.view(-1, g.kv_heads).numpy(), (_words(keys), _words(values))
         for start in range(0, hidden.shape[0], _PIECE):
             normed = k.rms_norm(hidden[start : start + _PIECE], self._input_norm, self._eps)
-            mixed = self._qkv(reference.rounded(normed, self._dtype)).view(len(normed), -1, g.head_dim).numpy()
+            projected = reference.biased(self._qkv(reference.rounded(normed, self._dtype)), self._qkv_bias)
+            mixed = projected.view(len(normed), -1, g.head_dim).numpy()
 
             def placed(rows: slice, first: int = start, mixed: npt.NDArray[np.float32] = mixed) -> None:
                 there = slice(first + rows.start, first + rows.stop)
@@ -90,7 +92,8 @@ class NumbaLayer:
         k = self._kernels
         for start in range(0, hidden.shape[0], _PIECE):
             rows = hidden[start : start + _PIECE]
-            rows.add_(self._output(reference.rounded(attended[start : start + _PIECE].flatten(1), self._dtype)))
+            mixed = self._output(reference.rounded(attended[start : start + _PIECE].flatten(1), self._dtype))
+            rows.add_(reference.biased(mixed, self._output_bias))
             normed = reference.rounded(k.rms_norm(rows, self._mlp_norm, self._eps), self._dtype)
             rows.add_(self._down(reference.rounded(k.silu_mul(self._gate_up(normed)), self._dtype)))
 

@@ -23,6 +23,7 @@ class PlainLayer:
         self._geometry, self._dtype, self._eps = geometry, dtype, weights.eps
         self._input_norm, self._mlp_norm = weights.input_norm, weights.mlp_norm
         self._query_norm, self._key_norm = weights.query_norm, weights.key_norm
+        self._qkv_bias, self._output_bias = weights.qkv_bias, weights.output_bias
         self._qkv, self._output = (Linear(reference.rounded(w, dtype), counts) for w in (weights.qkv, weights.output))
         self._gate_up, self._down = (Linear(reference.rounded(w, dtype), counts) for w in (weights.gate_up, weights.down))
 
@@ -41,7 +42,8 @@ class PlainLayer:
             part = slice(start, start + _PIECE)
             cos, sin = places.cos[part], places.sin[part]
             normed = reference.rms_norm(hidden[part], self._input_norm, self._eps)
-            mixed = self._qkv(reference.rounded(normed, self._dtype)).view(len(cos), -1, geometry.head_dim)
+            projected = reference.biased(self._qkv(reference.rounded(normed, self._dtype)), self._qkv_bias)
+            mixed = projected.view(len(cos), -1, geometry.head_dim)
             there = slots[part].reshape(-1)
             turned = self._normed(mixed[:, geometry.heads : first_value], self._key_norm)
             reference.write_kv(keys, reference.rotary(turned, cos, sin), there)
@@ -56,7 +58,8 @@ class PlainLayer:
         """As `Layer.finish`, some rows at a time."""
         for start in range(0, hidden.shape[0], _PIECE):
             rows = hidden[start : start + _PIECE]
-            rows.add_(self._output(reference.rounded(attended[start : start + _PIECE].flatten(1), self._dtype)))
+            mixed = self._output(reference.rounded(attended[start : start + _PIECE].flatten(1), self._dtype))
+            rows.add_(reference.biased(mixed, self._output_bias))
             normed = reference.rms_norm(rows, self._mlp_norm, self._eps)
             gate_up = self._gate_up(reference.rounded(normed, self._dtype))
             rows.add_(self._down(reference.rounded(reference.silu_mul(gate_up), self._dtype)))

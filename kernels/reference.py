@@ -17,6 +17,11 @@ from kernels.plan import TILE, Geometry, Plan, Slab
 _LOWEST = -1e30  # start of the running maximum: finite, so that exp(old - new) is 0 or 1 and never not a number
 
 
+def biased(x: Tensor, bias: Tensor | None) -> Tensor:
+    """What a product gave, `[T, N]`, with its bias `[N]` in place; as it is where there is none."""
+    return x if bias is None else x.add_(bias)
+
+
 def rms_norm(x: Tensor, weight: Tensor, eps: float) -> Tensor:
     """x / sqrt(mean(x²) + eps) · weight over the last dimension (Zhang and Sennrich 2019): `[T, K] -> [T, K]`."""
     mean = exact.ordered_sum(x * x) / x.shape[-1]

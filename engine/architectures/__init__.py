@@ -8,11 +8,12 @@ from typing import Any
 from engine.architectures.family import Family
 from engine.architectures.llama import LLAMA
 from engine.architectures.mistral import MISTRAL
+from engine.architectures.qwen2 import QWEN2
 from engine.architectures.qwen3 import QWEN3
 from engine.architectures.refused import refuse_the_known
 from engine.errors import ModelRefused
 
-FAMILIES = (LLAMA, MISTRAL, QWEN3)
+FAMILIES = (LLAMA, MISTRAL, QWEN2, QWEN3)
 
 
 def family_of(raw: Mapping[str, Any]) -> Family:
@@ -23,7 +24,7 @@ def family_of(raw: Mapping[str, Any]) -> Family:
     if not given or not all(isinstance(name, str) for name in given):
         raise ModelRefused(f"{_served()}, and config.json names none: architectures = {names!r}, model_type = {kind!r}"[:400])
     refuse_the_known(given)
-    if raw.get("auto_map"):
+    if _made_by_code(raw.get("auto_map")):
         raise ModelRefused(
             "config.json has auto_map: Python code in the folder makes this model, and no code of a folder is ever run"
         )
@@ -34,6 +35,11 @@ def family_of(raw: Mapping[str, Any]) -> Family:
     if not fitting:
         raise ModelRefused(f"{_served()}, and config.json names {', '.join(given)}"[:400])
     return fitting[0]
+
+
+def _made_by_code(auto_map: Any) -> bool:
+    """Whether code of the folder makes the model or its configuration. One that makes the tokenizer alone has no use here."""
+    return bool(auto_map) and not (isinstance(auto_map, dict) and set(auto_map) == {"AutoTokenizer"})
 
 
 def _served() -> str:

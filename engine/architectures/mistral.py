@@ -11,9 +11,9 @@ from engine.numbers import LARGEST, whole
 _WINDOW = 4096  # where sliding_window is left out; null means that there is none
 
 
-def _one_window(raw: Mapping[str, Any], layers: int) -> int | None:
+def _one_window(raw: Mapping[str, Any], layers: int) -> list[int | None]:
     given = raw.get("sliding_window", _WINDOW)
-    return None if given is None else whole("sliding_window", given, LARGEST)
+    return [None if given is None else whole("sliding_window", given, LARGEST)] * layers
 
 
-MISTRAL = Family("MistralForCausalLM", "mistral", window=_one_window, kv_heads=8)
+MISTRAL = Family("MistralForCausalLM", "mistral", windows=_one_window, kv_heads=8)

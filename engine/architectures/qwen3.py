@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from engine.architectures.family import Family
+from engine.architectures.family import Family, as_said
 from engine.errors import ModelRefused
 from engine.numbers import LARGEST, whole
 
@@ -13,11 +13,8 @@ _WINDOW, _WHOLE_LAYERS = 4096, 28  # where sliding_window and max_window_layers 
 _KINDS = ("full_attention", "sliding_attention")
 
 
-def _window(raw: Mapping[str, Any], layers: int) -> int | None:
-    """The window counts where use_sliding_window is set; layers from max_window_layers on have it, or those that layer_types says.
-
-    One plan of attention and one rule for giving blocks back serve all layers of a step, so some of each cannot be served.
-    """
+def some_windows(raw: Mapping[str, Any], layers: int) -> list[int | None]:
+    """Where use_sliding_window is set, layers from max_window_layers on have the window, or those that layer_types says."""
     used, window = raw.get("use_sliding_window", False), raw.get("sliding_window", _WINDOW)
     if type(used) is not bool:
         raise ModelRefused(f"use_sliding_window must be true or false, not {used!r}")
@@ -30,13 +27,11 @@ def _window(raw: Mapping[str, Any], layers: int) -> int | None:
     if not isinstance(kinds, list) or len(kinds) != layers or not all(kind in _KINDS for kind in kinds):
         raise ModelRefused(f"layer_types must be a list of {layers} of {' and '.join(_KINDS)}")
     if _KINDS[1] not in kinds:
-        return None
+        return [None] * layers
     if not used or window is None:
         raise ModelRefused("layer_types has sliding_attention, and config.json sets no window to slide")
     tokens = whole("sliding_window", window, LARGEST)
-    if _KINDS[0] in kinds and tokens < raw.get("max_position_embeddings", 0):
-        raise ModelRefused("some layers have a sliding window and some have none: this engine serves one window for all layers")
-    return tokens
+    return [tokens if kind == _KINDS[1] else None for kind in kinds]
 
 
-QWEN3 = Family("Qwen3ForCausalLM", "qwen3", window=_window, kv_heads=32, head_dim=128, head_norms=True)
+QWEN3 = Family("Qwen3ForCausalLM", "qwen3", windows=some_windows, biases=as_said, kv_heads=32, head_dim=128, head_norms=True)

@@ -22,16 +22,15 @@ _REASONS = (
     (r"moe|mixtral|experts", "each token goes through a few of many experts, and the kernels here compute one dense layer for all"),
     (r"maskedlm|bert|^esm|nucleotide_?transformer|genomic_?lm|gpn", _TWO_SIDED),
     (r"enformer|borzoi|alphagenome", "it predicts measurements along a sequence, and no next token"),
+    (
+        r"qwen2_?(5|vl|audio|_5)|qwen3_?(next|5|vl|omni)|mistral3|ministral|llama4|vision|mllama",
+        "it is another model than the Llama, Mistral or Qwen whose name it bears",
+    ),
     (r"t5|bart|conditionalgeneration|encoder_?decoder|seq2seq", f"it is an encoder with a decoder: {_ONE_DIRECTION}"),
     (r"classification|questionanswering|rewardmodel|embedding", "it ends in a head for another question than the next token"),
     (
         r"gemma|olmo|phi|cohere|glm|granite|deepseek|falcon|gpt|bloom|opt|mpt",
         "its block differs from the one computed here, in norms, biases, positions or activation",
-    ),
-    (r"qwen2", "its projections of queries, keys and values have biases, which the kernels here do not add"),
-    (
-        r"qwen3_?(next|5|vl|omni)|mistral3|ministral|llama4|vision|mllama",
-        "it is another model than the Llama, Mistral or Qwen3 whose name it bears",
     ),
 )
 

@@ -52,7 +52,7 @@ def score(engine: Engine, named: Named, options: argparse.Namespace) -> Rows:
 
 
 def generate(engine: Engine, named: Named, options: argparse.Namespace) -> Rows:
-    """Each sequence continued."""
+    """Each sequence continued. Tokens that stand for no base, such as those beyond the tokenizer's, are counted as silent."""
     tokenizer = engine.tokenizer
     sampling = Sampling(options.temperature, options.top_k, options.seed)
     prompts = _prompts(engine, named)
@@ -60,7 +60,9 @@ def generate(engine: Engine, named: Named, options: argparse.Namespace) -> Rows:
     found = running.results(engine, requests, options.progress)
     for (name, _), one, request in zip(named, prompts, requests, strict=True):
         result = found[request]
-        row = {"name": name, "bases": tokenizer.decode(result.tokens), "reason": result.reason}
+        silent = sum(token != tokenizer.eos and not tokenizer.decode((token,)) for token in result.tokens)
+        row = {"name": name, "bases": tokenizer.decode(result.tokens), "tokens": len(result.tokens), "silent_tokens": silent}
+        row |= {"reason": result.reason}
         yield row | _lost(one) | running.origin(engine)
 
 

@@ -89,14 +89,14 @@ void native_normalisers(const float* logits, int64_t rows, int width, float* max
 }
 
 void native_project(const float* hidden, int64_t rows, int width, const float* norm, float eps, const float* packed,
-                    const float* query_norm, const float* key_norm, const float* cos, const float* sin, const int64_t* slots, int heads, int kv_heads, int depth, int block_size,
+                    const float* bias, const float* query_norm, const float* key_norm, const float* cos, const float* sin, const int64_t* slots, int heads, int kv_heads, int depth, int block_size,
                     int halves, float* keys, float* values, float* queries, int threads) {
     const Weight qkv{packed, width, (heads + 2 * kv_heads) * depth};
     const Pool pool{keys, values, heads, kv_heads, depth, block_size, 0};
     const HeadNorms norms{query_norm, key_norm, eps};
     const Angles angles{cos, sin, slots};
-    halves ? project<Pair>(hidden, rows, norm, eps, qkv, norms, pool, angles, queries, threads)
-           : project<Single>(hidden, rows, norm, eps, qkv, norms, pool, angles, queries, threads);
+    halves ? project<Pair>(hidden, rows, norm, eps, qkv, bias, norms, pool, angles, queries, threads)
+           : project<Single>(hidden, rows, norm, eps, qkv, bias, norms, pool, angles, queries, threads);
 }
 
 void native_attend(const float* queries, float* keys, float* values, const int64_t* spans, int64_t count, const int64_t* blocks,
@@ -107,9 +107,9 @@ void native_attend(const float* queries, float* keys, float* values, const int64
 }
 
 void native_finish(float* hidden, const float* attended, int64_t rows, int width, int attended_width, const float* output,
-                   const float* norm, float eps, const float* gate_up, const float* down, int inner, int halves, int threads) {
+                   const float* bias, const float* norm, float eps, const float* gate_up, const float* down, int inner, int halves, int threads) {
     const int both = 2 * rounded_up(inner);
-    const Finish f{{output, attended_width, width}, {gate_up, width, both}, {down, inner, width}, norm, eps};
+    const Finish f{{output, attended_width, width}, {gate_up, width, both}, {down, inner, width}, bias, norm, eps};
     halves ? finish<Pair>(hidden, attended, rows, f, threads) : finish<Single>(hidden, attended, rows, f, threads);
 }
 

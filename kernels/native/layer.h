@@ -112,10 +112,10 @@ void place_row(const Pool& pool, const float* row, const HeadNorms& norms, const
     }
 }
 
-// Norm, projection, norm of the heads, rotation; keys and values go to the pool.
+// Norm, projection and its bias or null, norm of the heads, rotation; keys and values go to the pool.
 template <class E>
-void project(const float* hidden, int64_t rows, const float* norm, float eps, const Weight& qkv, const HeadNorms& norms,
-             const Pool& pool, const Angles& angles, float* queries, int threads) {
+void project(const float* hidden, int64_t rows, const float* norm, float eps, const Weight& qkv, const float* bias,
+             const HeadNorms& norms, const Pool& pool, const Angles& angles, float* queries, int threads) {
     const int width = qkv.depth, row = left_row<E>(width), padded = rounded_up(qkv.columns);
     static thread_local Buffer left, sums;
     const int64_t most = std::min(rows, PASS);
@@ -128,18 +128,21 @@ void project(const float* hidden, int64_t rows, const float* norm, float eps, co
                 for (int64_t i = 0; i < n; i++)
                     std::memcpy(mixed + (r + i) * padded + p * LANES, from + i * stride, sizeof(float) * panels * LANES);
             });
-            share_rows(member, count, [&](int64_t r) { place_row<E>(pool, mixed + r * padded, norms, angles, at + r, queries); });
+            share_rows(member, count, [&](int64_t r) {
+                if (bias) add_row(mixed + r * padded, bias, qkv.columns);
+                place_row<E>(pool, mixed + r * padded, norms, angles, at + r, queries);
+            });
         }
     });
 }
 
 struct Finish {
     Weight output, gate_up, down;  // the panels of gate and up take turns
-    const float* norm;
+    const float *bias, *norm;  // the bias of the output, or null
     float eps;
 };
 
-// hidden += attended · output; hidden += (silu · up of norm(hidden) · gate_up) · down.
+// hidden += attended · output + bias; hidden += (silu · up of norm(hidden) · gate_up) · down.
 template <class E>
 void finish(float* hidden, const float* attended, int64_t rows, const Finish& f, int threads) {
     const int width = f.output.columns, both = f.output.depth, inner = f.down.depth;
@@ -157,7 +160,12 @@ void finish(float* hidden, const float* attended, int64_t rows, const Finish& f,
             const bool direct = E::PER == 1;  // float32 rows are read where they are
             const float* left = direct ? attended + at * both : mixed;
             if (!direct) share_rows(member, count, [&](int64_t r) { put_row<E>(attended + (at + r) * both, both, mixed + r * both_row); });
-            share_product<E>(member, left, direct ? both : both_row, count, f.output, 1, &f.gate_up, add);
+            const auto add_output = [&](int64_t r, int64_t n, int p, int panels, float* sums, int stride) {
+                const int first = p * LANES, columns = std::min(panels * LANES, width - first);
+                for (int64_t i = 0; f.bias && i < n; i++) add_row(sums + i * stride, f.bias + first, columns);
+                add(r, n, p, panels, sums, stride);
+            };
+            share_product<E>(member, left, direct ? both : both_row, count, f.output, 1, &f.gate_up, add_output);
             share_rows(member, count, [&](int64_t r) { norm_row<E>(x + r * width, f.norm, f.eps, width, normed + r * row); });
             const auto gate = [&](int64_t r, int64_t n, int p, int panels, float* sums, int stride) {
                 for (int64_t i = 0; i < n; i++)

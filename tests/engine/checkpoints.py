@@ -28,6 +28,8 @@ class Shape:
     tied: bool = False
     window: int | None = None
     head_norms: bool = False
+    biases: str = ""  # "qkv", or "all": of the output as well
+    whole_layers: int = 0  # the first so many see all, whatever the window
     shards: int = 1
     seed: int = 0
 
@@ -61,11 +63,17 @@ def tensors(shape: Shape) -> dict[str, Tensor]:
         if shape.head_norms:
             for norm in ("q_norm", "k_norm"):
                 found[f"{prefix}.self_attn.{norm}.weight"] = torch.rand(shape.head_dim, generator=generator) + 0.5
+    for layer in range(shape.layers):
+        for name, (rows, _) in sizes.items() if shape.biases else ():
+            if name != "o_proj" or shape.biases == "all":
+                found[f"model.layers.{layer}.self_attn.{name}.bias"] = torch.randn(rows, generator=generator) / 2
     return found
 
 
 def family(shape: Shape) -> str:
-    return "Qwen3" if shape.head_norms else ("Mistral" if shape.window else "Llama")
+    if shape.head_norms or shape.biases == "qkv":
+        return "Qwen3" if shape.head_norms else "Qwen2"
+    return "Mistral" if shape.window else "Llama"
 
 
 def config(shape: Shape) -> dict[str, object]:
@@ -85,9 +93,9 @@ def config(shape: Shape) -> dict[str, object]:
         "tie_word_embeddings": shape.tied,
         "sliding_window": shape.window,
         "use_sliding_window": shape.window is not None,
-        "max_window_layers": 0,
+        "max_window_layers": shape.whole_layers,
         "hidden_act": "silu",
-        "attention_bias": False,
+        "attention_bias": shape.biases == "all",
         "mlp_bias": False,
         "torch_dtype": "float32",
     }

@@ -65,6 +65,7 @@ class Published:
             tied=bool(c["tie_word_embeddings"]),
             window=c.get("sliding_window") if c.get("use_sliding_window", True) else None,
             head_norms=self.config["model_type"] == "qwen3",
+            biases="all" if self.config.get("attention_bias") else ("qkv" if self.config["model_type"] == "qwen2" else ""),
             seed=self.seed,
         )
 
@@ -206,6 +207,18 @@ QWEN3_WINDOW = Published(
     stored=torch.float32,
     seed=7,
 )
+QWEN3_SOME_WINDOWS = Published(
+    {key: value for key, value in QWEN3_WINDOW.config.items() if key != "max_window_layers"}
+    | {"layer_types": ["sliding_attention", "full_attention"] * 2, "tie_word_embeddings": False},
+    stored=torch.float32,
+    seed=17,
+)
+QWEN2 = Published(
+    {key: value for key, value in QWEN3_WINDOW.config.items() if key not in ("head_dim", "attention_bias")}
+    | {"architectures": ["Qwen2ForCausalLM"], "max_window_layers": 3, "model_type": "qwen2"},
+    seed=9,
+)
+LLAMA_BIASED = Published(METAGENE.config | {"attention_bias": True}, seed=10)
 ALL = {
     "GENERator": GENERATOR,
     "Carbon": CARBON,
@@ -214,6 +227,9 @@ ALL = {
     "GenomeOcean": GENOME_OCEAN,
     "MarinDNA": MARIN_DNA,
     "Qwen3 with a window": QWEN3_WINDOW,
+    "Qwen3 with a window in some layers": QWEN3_SOME_WINDOWS,
+    "Qwen2": QWEN2,
+    "Llama with biases": LLAMA_BIASED,
 }
 
 

@@ -26,6 +26,11 @@ SHAPES = {
     "sliding window": Shape(window=40, seed=4),
     "norms of the heads": Shape(head_norms=True, seed=5),
     "norms of the heads under a sliding window": Shape(head_norms=True, window=40, tied=True, seed=6),
+    "norms of the heads, a window in some layers": Shape(head_norms=True, window=40, whole_layers=2, seed=7),
+    "biases of queries, keys and values": Shape(biases="qkv", seed=8),
+    "biases of queries, keys and values, a window in some layers": Shape(biases="qkv", window=40, whole_layers=1, seed=9),
+    "biases around attention": Shape(biases="all", seed=10),
+    "biases around attention, norms of the heads": Shape(biases="all", head_norms=True, seed=11),
 }
 TOKENS = tuple(int(token) for token in torch.randint(11, (150,), generator=torch.Generator().manual_seed(0)))
 
@@ -52,7 +57,7 @@ def plain_logits(shape: Shape, tokens: tuple[int, ...]) -> Tensor:
     place = torch.arange(n)
     angles = place[:, None] * (10000.0 ** (-torch.arange(0, d, 2).double() / d))
     turn = torch.polar(torch.ones_like(angles), angles)[:, None, :]
-    hidden_keys = (place[None, :] > place[:, None]) | (place[None, :] <= place[:, None] - (shape.window or n))
+    later = place[None, :] > place[:, None]
 
     def rotated(x: Tensor) -> Tensor:
         turned = torch.complex(x[..., : d // 2], x[..., d // 2 :]) * turn
@@ -62,13 +67,16 @@ def plain_logits(shape: Shape, tokens: tuple[int, ...]) -> Tensor:
     for layer in range(shape.layers):
         p = f"model.layers.{layer}."
         h = norm(x, w[p + "input_layernorm.weight"])
-        q, k, v = ((h @ w[f"{p}self_attn.{name}_proj.weight"].T).view(n, -1, d) for name in "qkv")
+        window = shape.window if shape.window and layer >= shape.whole_layers else n
+        hidden_keys = later | (place[None, :] <= place[:, None] - window)
+        bias = {name: w.get(f"{p}self_attn.{name}_proj.bias", torch.zeros(1).double()) for name in "qkvo"}
+        q, k, v = ((h @ w[f"{p}self_attn.{name}_proj.weight"].T + bias[name]).view(n, -1, d) for name in "qkv")
         if shape.head_norms:
             q, k = (norm(t, w[f"{p}self_attn.{name}_norm.weight"]) for t, name in ((q, "q"), (k, "k")))
         k, v = (t.repeat_interleave(shape.heads // shape.kv_heads, dim=1) for t in (rotated(k), v))
         scores = torch.einsum("qhd,khd->hqk", rotated(q), k) / math.sqrt(d)
         mixed = torch.einsum("hqk,khd->qhd", scores.masked_fill(hidden_keys, -math.inf).softmax(-1), v)
-        x = x + mixed.reshape(n, -1) @ w[p + "self_attn.o_proj.weight"].T
+        x = x + mixed.reshape(n, -1) @ w[p + "self_attn.o_proj.weight"].T + bias["o"]
         h = norm(x, w[p + "post_attention_layernorm.weight"])
         gate, up = (h @ w[f"{p}mlp.{name}_proj.weight"].T for name in ("gate", "up"))
         x = x + (gate * torch.sigmoid(gate) * up) @ w[p + "mlp.down_proj.weight"].T

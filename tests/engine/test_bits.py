@@ -51,8 +51,9 @@ def runner_of(folder: Path, kernels: Kernels, precision: Precision, threads: int
 
 @pytest.fixture(scope="module")
 def normed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model that norms the heads of queries and keys, with angles stretched by YaRN."""
-    folder = write_checkpoint(tmp_path_factory.mktemp("normed"), Shape(head_norms=True, seed=11))
+    """A model that norms the heads of queries and keys, with biases, a window in some layers, and angles stretched by YaRN."""
+    shape = Shape(head_norms=True, biases="all", window=40, whole_layers=2, seed=11)
+    folder = write_checkpoint(tmp_path_factory.mktemp("normed"), shape)
     stretched = {"rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 128}}
     path = folder / "config.json"
     path.write_text(json.dumps(json.loads(path.read_text()) | stretched))

@@ -12,6 +12,7 @@ import pytest
 from engine.__main__ import main
 from engine.command_line import fasta
 from engine.errors import InvalidRequest
+from tests.engine.checkpoints import Shape, write_checkpoint
 
 BASES = "".join(random.Random(21).choices("ACGT", k=900))
 
@@ -171,3 +172,13 @@ def test_a_folder_without_a_model_is_one_line_and_status_two(tmp_path: Path, cap
 def test_a_broken_fasta_file_is_told_with_its_line(text: str, words: str) -> None:
     with pytest.raises(InvalidRequest, match=words):
         list(fasta.records(text.splitlines()))
+
+
+def test_generated_tokens_that_stand_for_no_base_are_counted(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A vocabulary of 64 of which the tokenizer knows eight."""
+    folder = write_checkpoint(tmp_path / "wide", Shape(vocabulary=64, seed=3))
+    sampled = ["--tokens", "20", "--seed", "1", "--temperature", "1", "--json"]
+    assert main(["generate", "--model", str(folder), "--sequence", "ACGTACGT", *sampled]) == 0
+    (row,) = json.loads(capsys.readouterr().out)
+    assert row["tokens"] == 20
+    assert row["silent_tokens"] == 20 - len(row["bases"]) > 0

@@ -34,6 +34,7 @@ SHAPES = [
     Shape(kv_heads=4, head_dim=20, seed=2),
     Shape(window=40, seed=3),
     Shape(head_norms=True),
+    Shape(head_norms=True, biases="all", window=40, whole_layers=2, seed=4),
 ]
 TOKENS = tuple(random.Random(4).choices(range(11), k=300))
 

@@ -51,7 +51,7 @@ def _changed(folder: Path, checkpoint: Path, **changes: object) -> Path:
         ({"rope_scaling": {"rope_type": "llama3", "factor": 8.0}}, "llama3"),
         ({"rope_scaling": {"type": "dynamic", "factor": 2.0}}, "other bits in longer company"),
         ({"hidden_act": "gelu"}, "hidden_act"),
-        ({"attention_bias": True}, "attention_bias"),
+        ({"attention_bias": True}, "q_proj.bias"),
         ({"quantization_config": {"bits": 4}}, "quantized"),
         ({"num_key_value_heads": 3}, "multiple"),
         ({"intermediate_size": 5}, "shape"),
@@ -117,7 +117,11 @@ def test_an_engine_proves_itself_and_says_so_on_every_outcome(checkpoint: Path) 
     assert {(outcome.fingerprint, outcome.batch_invariant) for outcome in outcomes} == {(engine.fingerprint, True)}
 
 
-@pytest.mark.parametrize("shape", [Shape(head_norms=True), Shape(window=40)], ids=["Qwen3", "Mistral"])
+@pytest.mark.parametrize(
+    "shape",
+    [Shape(head_norms=True), Shape(window=40), Shape(biases="qkv", window=40, whole_layers=2), Shape(biases="all")],
+    ids=["Qwen3", "Mistral", "Qwen2", "Llama with biases"],
+)
 def test_an_engine_of_another_family_proves_itself(tmp_path: Path, shape: Shape) -> None:
     assert load(write_checkpoint(tmp_path, shape), config=EngineConfig(blocks=96)).batch_invariant
 

@@ -19,7 +19,7 @@ from engine.model_config import ModelConfig, read_config
 from engine.weights import Weights, shapes, weight_files
 from kernels import frequencies
 from tests.engine import published
-from tests.engine.checkpoints import Shape, config, write_checkpoint
+from tests.engine.checkpoints import Shape, config, tensors, write_checkpoint, write_weights
 
 SHARDED = Shape(shards=3, seed=8)
 INDEX = "model.safetensors.index.json"
@@ -63,9 +63,11 @@ def sharded(tmp_path: Path) -> Path:
         ("BartForConditionalGeneration", "bart", "encoder with a decoder"),
         ("LlamaForSequenceClassification", "llama", "another question"),
         ("GPTNeoXForCausalLM", "gpt_neox", "its block differs"),
-        ("Qwen2ForCausalLM", "qwen2", "have biases"),
+        ("Qwen2VLForConditionalGeneration", "qwen2_vl", "another model"),
+        ("Qwen2AudioForConditionalGeneration", "qwen2_audio", "another model"),
+        ("Qwen2MoeForCausalLM", "qwen2_moe", "many experts"),
         ("Qwen3NextForCausalLM", "qwen3_next", "another model"),
-        ("SomethingForCausalLM", None, "runs LlamaForCausalLM and MistralForCausalLM and Qwen3ForCausalLM"),
+        ("SomethingForCausalLM", None, "runs LlamaForCausalLM and MistralForCausalLM and Qwen2ForCausalLM and Qwen3"),
         ("LlamaForCausalLM", "mistral", "config.json names LlamaForCausalLM, mistral"),
         ("GENERatorForCausalLM", None, "GENERatorForCausalLM is read as LlamaForCausalLM where"),
         ("GENERatorForCausalLM", "generator", "config.json names GENERatorForCausalLM, generator"),
@@ -88,10 +90,13 @@ def test_generator_by_its_own_name_is_the_llama_that_its_config_says_it_is(tmp_p
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"attention_bias": True}, "attention_bias = 'True' is not served, only False: the kernels add no biases"),
+        ({"attention_bias": "yes"}, "attention_bias must be true or false"),
         ({"architectures": ["GENERatorForCausalLM"], "auto_map": {"AutoModelForCausalLM": "m.G"}}, "no code of a folder"),
         ({"auto_map": {"AutoModelForCausalLM": "modeling.Other"}}, "no code of a folder is ever run"),
-        ({"mlp_bias": True}, "add no biases"),
+        ({"num_hidden_layers": 1 << 13}, "num_hidden_layers must be a whole number between 1 and 4096"),
+        ({"rope_scaling": {"rope_type": "linear", "type": "yarn", "factor": 2.0}}, "two kinds, 'linear' and 'yarn'"),
+        ({"auto_map": {"AutoTokenizer": ["t.T", None], "AutoConfig": "c.C"}}, "no code of a folder is ever run"),
+        ({"mlp_bias": True}, "and none to the MLP"),
         ({"compression_config": {"format": "int"}}, "quantized"),
         ({"partial_rotary_factor": 0.5}, "only a part of each head"),
         ({"sliding_window": 64}, "has no sliding window"),
@@ -118,7 +123,6 @@ def test_settings_that_are_not_served_are_told_why(tmp_path: Path, changes: dict
 @pytest.mark.parametrize(
     ("changes", "words"),
     [
-        ({"use_sliding_window": True, "max_window_layers": 2}, "one window for all layers"),
         ({"layer_types": ["full_attention"] * 3}, "layer_types must be a list of 4"),
         ({"layer_types": ["sliding_attention"] * 4, "use_sliding_window": False}, "no window to slide"),
         ({"max_window_layers": None}, "max_window_layers must be"),
@@ -137,15 +141,43 @@ def test_windows_of_qwen3_that_are_not_served_are_told_why(tmp_path: Path, chang
         (published.QWEN3_WINDOW, {"max_window_layers": 4}, None),
         (published.QWEN3_WINDOW, {"max_window_layers": 2, "sliding_window": 255}, None),  # no position loses one
         (published.QWEN3_WINDOW, {"layer_types": ["sliding_attention"] * 4}, 40),
+        (published.QWEN3_WINDOW, {"max_window_layers": 2}, (None, None, 40, 40)),
+        (published.QWEN3_SOME_WINDOWS, {}, (40, None, 40, None)),
+        (published.QWEN2, {}, (None, None, None, 40)),
         (published.GENOME_OCEAN, {}, 48),
         (published.GENOME_OCEAN, {"sliding_window": None}, None),
         (published.GENOME_OCEAN, {"sliding_window": 10240}, None),
     ],
 )
 def test_a_window_is_what_the_family_makes_of_its_keys(
-    tmp_path: Path, base: published.Published, changes: dict[str, object], window: int | None
+    tmp_path: Path, base: published.Published, changes: dict[str, object], window: int | tuple[int | None, ...] | None
 ) -> None:
-    assert configured(tmp_path, base.config | changes).window == window
+    """Where some layers see all, no block may be given back, as if there were no window."""
+    found = configured(tmp_path, base.config | changes)
+    assert found.windows == (window if isinstance(window, tuple) else (window,) * 4)
+    assert found.window == (None if isinstance(window, tuple) else window)
+
+
+def test_biases_are_where_the_family_has_them(tmp_path: Path) -> None:
+    said = [published.QWEN2, published.LLAMA_BIASED, published.METAGENE, published.MARIN_DNA, published.GENOME_OCEAN]
+    found = [configured(tmp_path, one.config) for one in said]
+    assert [(one.qkv_bias, one.output_bias) for one in found] == [(True, False), (True, True), *[(False, False)] * 3]
+    with pytest.raises(ModelRefused, match="models of this architecture have no biases"):
+        configured(tmp_path, published.GENOME_OCEAN.config | {"attention_bias": True})
+
+
+@pytest.mark.parametrize("which", ["q_proj", "o_proj"])
+def test_a_bias_that_config_json_and_weights_do_not_agree_on_is_refused(tmp_path: Path, which: str) -> None:
+    """One that is missing, and one too many."""
+    name, biased = f"model.layers.1.self_attn.{which}.bias", Shape(biases="all")
+    for shape, found in (
+        (biased, {key: tensor for key, tensor in tensors(biased).items() if key != name}),
+        (Shape(), tensors(Shape()) | {name: tensors(biased)[name]}),
+    ):
+        folder = write_checkpoint(tmp_path, shape)
+        write_weights(folder, found)
+        with pytest.raises(ModelRefused, match=name.replace(".", r"\.")):
+            Weights(folder).expect(shapes(read_config(folder)), tied=False)
 
 
 def test_keys_left_out_mean_what_they_mean_to_the_family(tmp_path: Path) -> None:
@@ -259,9 +291,9 @@ def test_what_old_checkpoints_leave_over_and_a_copy_of_the_tied_head_change_noth
 
 
 def test_absurd_sizes_are_refused_before_memory_is_taken(tmp_path: Path) -> None:
-    """A million layers of a million columns, claimed by a folder of a megabyte."""
+    """Thousands of layers of a million columns, claimed by a folder of a megabyte."""
     folder = write_checkpoint(tmp_path, Shape())
-    raw = config(Shape()) | {"num_hidden_layers": 1 << 20, "intermediate_size": 1 << 20, "max_position_embeddings": 1 << 24}
+    raw = config(Shape()) | {"num_hidden_layers": 1 << 12, "intermediate_size": 1 << 20, "max_position_embeddings": 1 << 24}
     (folder / "config.json").write_text(json.dumps(raw))
     tracemalloc.start()
     assert "has shape" in refusal(folder)

@@ -92,7 +92,7 @@ def logits(ours: Model, tokens: tuple[int, ...]) -> Tensor:
     slots = (places[:, None] // size * heads + torch.arange(heads)) * size + places[:, None] % size
     blocks = tuple(range(-(-count // size)))
     with torch.inference_mode():
-        step = ours.inputs(torch.tensor(tokens), places, slots.reshape(-1), ours.kernels.plan([Span(0, 0, count, blocks)]))
+        step = ours.inputs(torch.tensor(tokens), places, slots.reshape(-1), ours.plan([Span(0, 0, count, blocks)]))
         hidden = ours.embed(step)
         for layer in range(ours.layers):
             hidden = ours.layer(layer, hidden, step, *ours.kernels.pools(len(blocks)))

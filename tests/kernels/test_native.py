@@ -198,7 +198,9 @@ def test_spans_of_one_step_do_not_touch_each_other(kind: Kind, geometry: Geometr
     assert torch.equal(found, torch.cat([whole[start:end] for start, end in parts]))
 
 
-def layer_weights(geometry: Geometry, hidden: int, inner: int, *, head_norms: bool = False) -> LayerWeights:
+def layer_weights(geometry: Geometry, hidden: int, inner: int, *, extras: bool = False) -> LayerWeights:
+    """With norms of heads and with biases, or with neither."""
+
     def normal(out: int, width: int) -> Tensor:
         return rows(out, width) / width**0.5
 
@@ -207,15 +209,16 @@ def layer_weights(geometry: Geometry, hidden: int, inner: int, *, head_norms: bo
     norms = rows(2, hidden).abs()
     matrices = {"qkv": normal(both, hidden), "output": normal(hidden, attended)}
     mlp = {"gate_up": normal(2 * inner, hidden), "down": normal(hidden, inner)}
-    heads = dict(zip(("query_norm", "key_norm"), rows(2, geometry.head_dim).abs().clone(), strict=True)) if head_norms else {}
+    heads = dict(zip(("query_norm", "key_norm"), rows(2, geometry.head_dim).abs().clone(), strict=True)) if extras else {}
+    heads |= {"qkv_bias": rows(3, both)[2].clone(), "output_bias": rows(3, hidden)[2].clone()} if extras else {}
     return LayerWeights(input_norm=norms[0].clone(), mlp_norm=norms[1].clone(), eps=1e-5, **matrices, **mlp, **heads)
 
 
 def through_layer(
-    kernels: Native | Plain, geometry: Geometry, count: int, layer: Layer | None = None, *, head_norms: bool = False
+    kernels: Native | Plain, geometry: Geometry, count: int, layer: Layer | None = None, *, extras: bool = False
 ) -> Tensor:
     """`count` rows through one layer of this set, with a pool of its own."""
-    layer = layer or kernels.layer(layer_weights(geometry, 90, 70, head_norms=head_norms))
+    layer = layer or kernels.layer(layer_weights(geometry, 90, 70, extras=extras))
     hidden = rows(150, 90)[:count].clone()
     blocks = tuple(reversed(range(-(-count // geometry.block_size))))
     places = torch.arange(count)
@@ -230,43 +233,43 @@ def through_layer(
 
 
 @functools.cache
-def reference_layer(geometry: Geometry, precision: Precision, count: int, head_norms: bool) -> Tensor:
-    return through_layer(Plain(geometry, precision, library=False), geometry, count, head_norms=head_norms)
+def reference_layer(geometry: Geometry, precision: Precision, count: int, extras: bool) -> Tensor:
+    return through_layer(Plain(geometry, precision, library=False), geometry, count, extras=extras)
 
 
 @pytest.mark.parametrize("geometry", WIDE)
-@pytest.mark.parametrize(("count", "head_norms"), [(1, False), (2, True), (47, False), (150, False), (150, True)])
-def test_a_layer_equals_that_of_the_reference(kind: Kind, geometry: Geometry, count: int, head_norms: bool) -> None:
-    found = through_layer(native_set(kind, geometry), geometry, count, head_norms=head_norms)
-    assert difference(found, reference_layer(geometry, kind[1], count, head_norms)) < tolerance(kind, "layer")
+@pytest.mark.parametrize(("count", "extras"), [(1, False), (2, True), (47, False), (150, False), (150, True)])
+def test_a_layer_equals_that_of_the_reference(kind: Kind, geometry: Geometry, count: int, extras: bool) -> None:
+    found = through_layer(native_set(kind, geometry), geometry, count, extras=extras)
+    assert difference(found, reference_layer(geometry, kind[1], count, extras)) < tolerance(kind, "layer")
 
 
-@pytest.mark.parametrize("head_norms", [False, True])
+@pytest.mark.parametrize("extras", [False, True])
 @pytest.mark.parametrize("geometry", WIDE)
-def test_row_blocks_and_threads_change_no_bit_of_a_layer(kind: Kind, geometry: Geometry, head_norms: bool) -> None:
-    whole = through_layer(native_set(kind, geometry), geometry, 150, head_norms=head_norms)
+def test_row_blocks_and_threads_change_no_bit_of_a_layer(kind: Kind, geometry: Geometry, extras: bool) -> None:
+    whole = through_layer(native_set(kind, geometry), geometry, 150, extras=extras)
     for threads, count in itertools.product((1, 3, 4), (1, 20, 97, 150)):
-        found = through_layer(native_set(kind, geometry, threads), geometry, count, head_norms=head_norms)
+        found = through_layer(native_set(kind, geometry, threads), geometry, count, extras=extras)
         assert torch.equal(found, whole[:count])
 
 
-@pytest.mark.parametrize("which", ["query_norm", "key_norm"])
-def test_each_norm_of_the_heads_counts(kind: Kind, which: str) -> None:
-    """Queries and keys have scales of their own: doubling that of one changes the layer as it does in the reference."""
+@pytest.mark.parametrize("which", ["query_norm", "key_norm", "qkv_bias", "output_bias"])
+def test_each_norm_of_the_heads_and_each_bias_counts(kind: Kind, which: str) -> None:
+    """Queries and keys have scales of their own: doubling that of one, or a bias, changes the layer as it does in the reference."""
     geometry, layers = GEOMETRIES[0], []
-    weights = layer_weights(geometry, 90, 70, head_norms=True)
+    weights = layer_weights(geometry, 90, 70, extras=True)
     twice = dataclasses.replace(weights, **{which: 2 * getattr(weights, which)})
     for kernels in (native_set(kind, geometry), Plain(geometry, kind[1], library=False)):
         layers.append(through_layer(kernels, geometry, 150, kernels.layer(twice)))
     assert difference(*layers) < tolerance(kind, "layer")
-    assert difference(layers[1], reference_layer(geometry, kind[1], 150, head_norms=True)) > tolerance(kind, "layer")
+    assert difference(layers[1], reference_layer(geometry, kind[1], 150, extras=True)) > tolerance(kind, "layer")
 
 
 @pytest.mark.parametrize("precision", get_args(Precision))
 @pytest.mark.parametrize("geometry", WIDE)
 def test_avx2_and_avx512_give_the_same_bits(geometry: Geometry, precision: Precision) -> None:
     sets = [native_set((level, precision), geometry) for level in ("avx2", "avx512")]
-    narrow, wide = (through_layer(kernels, geometry, 150, head_norms=True) for kernels in sets)
+    narrow, wide = (through_layer(kernels, geometry, 150, extras=True) for kernels in sets)
     assert torch.equal(narrow, wide)
 
 

@@ -87,10 +87,10 @@ def test_a_layer_agrees_with_the_reference_and_keeps_its_bits_in_any_company(
     kernels = numba(geometry, precision)
     assert choice.disagreement(kernels, geometry, precision) < choice.TOLERANCE[precision] / 3
     monkeypatch.setattr(numba_set, "_WORTH", 1)
-    for head_norms in (False, True):
-        whole = through_layer(kernels, geometry, 150, head_norms=head_norms)
+    for extras in (False, True):
+        whole = through_layer(kernels, geometry, 150, extras=extras)
         for threads, count in ((1, 1), (2, 20), (3, 97), (4, 150)):
-            found = through_layer(numba(geometry, precision, threads), geometry, count, head_norms=head_norms)
+            found = through_layer(numba(geometry, precision, threads), geometry, count, extras=extras)
             assert torch.equal(found, whole[:count])
 
 
