@@ -34,7 +34,8 @@ def test_an_order_is_held_says_why_and_goes_on(ward: Ward) -> None:
     order, client = ward.order(), ward.analyst()
     page = ask(client, order, "hold", hold="hold.specimen").content.decode()
     assert "is on hold" in page and "On hold: A question about the specimen" in page and "<b>On hold</b>" in page
-    assert "Let it go on" in read(client, "order-urgency", order.pk)
+    form = read(client, "order-urgency", order.pk)
+    assert "Let it go on" in form and "another priority does not let it go on" in form
     page = ask(client, order, "release").content.decode()
     assert "goes on" in page and "On hold:" not in page
 
