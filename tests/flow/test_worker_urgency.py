@@ -8,7 +8,7 @@ from celery import current_app
 
 from accounts.roles import Role
 from audit.models import Event
-from engine_queue.models import Job, Result, Run, Worker
+from engine_queue.models import Job, Run, Worker
 from foundation.actor import Actor
 from orders import services, urgency
 from orders.models import Order
@@ -81,26 +81,6 @@ def test_a_hold_reaches_the_engine_while_its_job_runs_and_the_job_goes_on_where_
     workers.until(lambda: run_of(order).state == "scored", 60, "the order that goes on")
     job.refresh_from_db()
     assert (job.attempt, job.deaths) == (1, 0)
-
-
-def test_what_is_asked_while_its_worker_is_killed_counts_for_the_one_that_comes_next(workers: Crowd) -> None:
-    held, promoted, cancelled = (long_order(variants=25) for _ in range(3))
-    worker = workers.engine_worker("engine-1", "--credits", "3")
-    workers.until(lambda: Job.objects.filter(state="running").count() == 3, 60, "all three")
-    urgency.hold(order=held, reason="hold.specimen", actor=director(held))
-    worker.kill()
-    worker.wait(10)
-    urgency.change_priority(order=promoted, priority="stat", reason="worse", actor=director(promoted))
-    cancelled.refresh_from_db()
-    services.cancel(actor=director(cancelled), order=cancelled, reason="taken twice", expected_edits=cancelled.edits)
-    workers.engine_worker("engine-1", "--credits", "3")
-    workers.until(lambda: run_of(promoted).state == "scored", 90, "the promoted order")
-    assert Job.objects.get(run__order_id=promoted.pk).rank == 0
-    assert (run_of(cancelled).state, Job.objects.get(run__order_id=cancelled.pk).state) == ("cancelled", "cancelled")
-    assert (Job.objects.get(run__order_id=held.pk).state, run_of(held).items_done) == ("queued", 0)
-    urgency.release(order=held, actor=director(held))
-    workers.until(lambda: run_of(held).state == "scored", 90, "the order that was on hold")
-    assert Result.objects.count() == Result.objects.values("item").distinct().count() == 50
 
 
 def test_cancelling_an_order_stops_its_running_job(workers: Crowd) -> None:
