@@ -36,6 +36,7 @@ from engine.request import (
 from engine.scan import combine_region, plan_region
 from engine.smoke import score as smoke_score
 from engine.tokenizers.interface import Tokenizer
+from engine.trace import Trace
 from engine.turns import Turns
 from engine.version import VERSION as __version__
 from engine.windows import combine, combine_sequence, plan_sequence, plan_variant, reverse_complement
@@ -70,6 +71,7 @@ __all__ = [
     "Sharing",
     "SiteScore",
     "Tokenizer",
+    "Trace",
     "Turns",
     "UnknownContig",
     "Variant",

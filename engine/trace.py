@@ -179,6 +179,10 @@ class Trace:
         """As `happening.Listener`."""
         self._events.append(Event(self.clock(), handle, what, count, by))
 
+    def keep(self, event: Event) -> None:
+        """One that is made already."""
+        self._events.append(event)
+
     def record(self, step: Step, outcomes: Sequence[Outcome]) -> None:
         """A step has ended, and with it these requests."""
         self._steps.append(step)

@@ -27,6 +27,7 @@ class Environment(BaseSettings):
     data_dir: Path = ROOT / ".run" / "data"
     models_dir: Path = ROOT / "models"
     swap_folder: str = ""  # where engines put what gave way and has no room in memory; empty: nowhere
+    engine_trace: bool = True  # engines keep what they did last, a few megabytes each, for `trace_worker`
     log_level: str = "INFO"
 
     @classmethod

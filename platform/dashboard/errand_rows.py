@@ -11,7 +11,12 @@ from engine_queue.models import Errand
 from foundation.actor import Actor
 
 MOST = 20  # of the newest
-_TIMES = {"load_seconds": "loaded in {}", "drain_seconds": "drained in {}", "unload_seconds": "unloaded in {}"}
+_TIMES = {
+    "trace_seconds": "its last {}",
+    "load_seconds": "loaded in {}",
+    "drain_seconds": "drained in {}",
+    "unload_seconds": "unloaded in {}",
+}
 _COUNTS = {"finished": ("job", "finished"), "given_back": ("job", "given back"), "tickets": ("ticket", "passed on")}
 
 
@@ -22,7 +27,7 @@ class ErrandRow:
     asked_at: datetime
     asked_by: str
     worker: str
-    verb: str  # Load | Unload
+    verb: str  # Load | Unload | Trace
     deployment: str
     mark: str  # class of the tag
     state: str

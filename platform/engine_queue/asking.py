@@ -1,4 +1,4 @@
-"""The words of the three commands that send a worker on an errand: who asks, how long he waits, what he is told."""
+"""The words of the commands that send a worker on an errand: who asks, how long he waits, what he is told."""
 
 from typing import Any
 
@@ -11,7 +11,12 @@ from engine_queue.models import Errand
 from foundation.errors import Refused
 
 WAIT_SECONDS = 900.0
-_UNITS = {"load_seconds": "loaded in {} s", "drain_seconds": "drained in {} s", "unload_seconds": "unloaded in {} s"}
+_UNITS = {
+    "trace_seconds": "the last {:g} s",
+    "load_seconds": "loaded in {} s",
+    "drain_seconds": "drained in {} s",
+    "unload_seconds": "unloaded in {} s",
+}
 
 
 def add_options(parser: CommandParser, *, drains: bool) -> None:
@@ -25,14 +30,25 @@ def add_options(parser: CommandParser, *, drains: bool) -> None:
 
 def send(verb: str, deployment: str, options: dict[str, Any]) -> str:
     """Send the worker, wait, and say how it ended. Raises `CommandError` with one line when it was not done."""
+    return _told(_waited_for(verb, deployment, options), waited=options["wait"])
+
+
+def trace(deployment: str, options: dict[str, Any]) -> tuple[bytes, str]:
+    """What an engine did last, and how to say that it was told. Raises `CommandError` as `send`."""
+    errand = _waited_for("trace", deployment, options)
+    said = _told(errand, waited=options["wait"])
+    return bytes(errand.trace or b""), said
+
+
+def _waited_for(verb: str, deployment: str, options: dict[str, Any]) -> Errand:
     try:
         errand = errands.ask(
             worker=options["worker"], verb=verb, deployment=deployment, actor=named.person(options["by"]),
-            drain_seconds=options.get("drain_seconds", 0.0),
+            drain_seconds=options.get("drain_seconds", 0.0), trace_seconds=options.get("seconds", 0.0),
         )  # fmt: skip
     except (QueueError, Refused) as error:
         raise CommandError(str(error), returncode=2) from error
-    return _told(errands.wait(errand, seconds=options["wait"]), waited=options["wait"])
+    return errands.wait(errand, seconds=options["wait"])
 
 
 def _told(errand: Errand, *, waited: float) -> str:

@@ -1,4 +1,5 @@
-"""What a person asks of a worker that runs, through the database: to serve one more deployment, or to leave one after a drain.
+"""What a person asks of a worker that runs, through the database: to serve one more deployment, to leave one after a drain, or to
+tell what an engine did last.
 
 The worker looks every second, on a thread of its own, because loading takes long and the keeper must not wait for it.
 """
@@ -26,6 +27,7 @@ from engine_queue.models import Errand, Worker
 from engine_queue.units import AWAY, own_connection, unit
 from foundation import clock
 from foundation.actor import Actor, process
+from foundation.errors import NotPermitted
 from registry.models import Deployment
 
 log = structlog.get_logger(__name__)
@@ -33,6 +35,9 @@ log = structlog.get_logger(__name__)
 PERIOD_SECONDS = 1.0
 DRAIN_SECONDS = 60.0  # for running jobs to finish before they go back, where the person says nothing else
 LONGEST_DRAIN = 86_400
+LONGEST_TRACE = 60.0  # seconds
+TRACES_KEPT = 5  # of each worker, the newest
+_DONE = {"load": "loaded", "unload": "unloaded", "trace": "traced"}
 ENDED = ("done", "refused")
 
 
@@ -47,18 +52,20 @@ class Serves(Protocol):
     def withdraw(self, deployment: str, seconds: float) -> Any: ...
 
 
-def ask(*, worker: str, verb: str, deployment: str, actor: Actor, drain_seconds: float = 0.0) -> Errand:
-    """Ask a worker to load or unload a deployment.
+def ask(*, worker: str, verb: str, deployment: str, actor: Actor, drain_seconds: float = 0.0, trace_seconds: float = 0.0) -> Errand:
+    """Ask a worker to load, unload or trace a deployment.
 
-    Raises `NotPermitted` for who may not drain in every laboratory it concerns, and `ErrandRefused` when there is no such worker
-    at work, no such deployment, or another errand that has not ended.
+    Raises `NotPermitted` for who may not drain in every laboratory it concerns, or for a trace look at the engine in one, and
+    `ErrandRefused` when there is no such worker at work, no such deployment, or another errand that has not ended.
     """
     if not 0 <= drain_seconds <= LONGEST_DRAIN:  # neither is NaN
         raise ErrandRefused(f"a drain takes 0 to {LONGEST_DRAIN:,} seconds, not {drain_seconds}")
+    if verb == "trace" and not 0 < trace_seconds <= LONGEST_TRACE:
+        raise ErrandRefused(f"a trace is of up to {LONGEST_TRACE:g} seconds, not {trace_seconds}")
     row = Deployment.objects.filter(pk=deployment).first()
     if row is None:
         raise ErrandRefused(f"there is no deployment {deployment}")
-    concerned = _require(actor, worker, deployment)
+    concerned = _require_a_look(actor, deployment) if verb == "trace" else _require(actor, worker, deployment)
     if not Worker.objects.filter(name=worker, kind="engine", lease_until__gt=DatabaseNow()).exists():
         raise ErrandRefused(f"no engine worker {worker} is at work")
     with transaction.atomic():
@@ -66,8 +73,9 @@ def ask(*, worker: str, verb: str, deployment: str, actor: Actor, drain_seconds:
         if Errand.objects.filter(worker=worker).exclude(state__in=ENDED).exists():
             raise ErrandRefused(f"worker {worker} is on another errand; wait until it has ended")
         errand = Errand.objects.create(
-            worker=worker, verb=verb, deployment=row, drain_seconds=drain_seconds, asked_by=actor.name[:120], asked_at=clock.now()
-        )
+            worker=worker, verb=verb, deployment=row, drain_seconds=drain_seconds, trace_seconds=trace_seconds,
+            asked_by=actor.name[:120], asked_at=clock.now(),
+        )  # fmt: skip
         for laboratory in concerned:
             facts = {"worker": worker, "errand": errand.pk}
             audit.record(actor=actor, action=f"deployment.{verb}_asked", obj=row, organisation_id=laboratory, facts=facts)
@@ -90,6 +98,17 @@ def _require(actor: Actor, worker: str, deployment: str) -> list[UUID]:
     laboratories = set(Organisation.objects.filter(is_laboratory=True).values_list("pk", flat=True))
     require(actor, Verb.DRAIN, *laboratories)
     return sorted(laboratories & actor.organisations(Verb.DRAIN))
+
+
+def _require_a_look(actor: Actor, deployment: str) -> list[UUID]:
+    """The laboratories in which the actor may look at the engine, as its page is shown: of those that offer tests on the
+    deployment, of any where none does. Raises `NotPermitted` where there is none.
+    """
+    concerned, may = loading.concerned([deployment]), actor.organisations(Verb.VIEW_ENGINE)
+    found = [laboratory for laboratory in concerned if laboratory in may] if concerned else sorted(may)
+    if not found:
+        raise NotPermitted("Your role does not allow this (view_engine).", code="access.not-permitted")
+    return found
 
 
 def already(deployment: str) -> str:
@@ -157,7 +176,7 @@ class Errands(threading.Thread):
         errand.state, errand.taken_at = "taken", clock.now()
         errand.save(update_fields=["state", "taken_at"])
         try:
-            measured = self._load(errand.deployment_id) if errand.verb == "load" else self._unload(errand)
+            measured = self._do(errand)
         except WorkerRefused as refusal:
             log.error("worker.refuses_errand", worker=errand.worker, reason=str(refusal))
             return partial(_end, errand, "refused", said=str(refusal))
@@ -165,6 +184,21 @@ class Errands(threading.Thread):
             log.exception("errands.failed", worker=errand.worker)
             return partial(_end, errand, "refused", said=f"{type(error).__name__}: see the log of the worker")
         return partial(self._done, errand, measured)
+
+    def _do(self, errand: Errand) -> dict[str, float]:
+        if errand.verb == "trace":
+            return self._trace(errand)
+        return self._load(errand.deployment_id) if errand.verb == "load" else self._unload(errand)
+
+    def _trace(self, errand: Errand) -> dict[str, float]:
+        """Only the newest are kept: nobody looks at what an engine did last month."""
+        if errand.deployment_id not in self._crew.loaded:
+            raise WorkerRefused(f"it does not serve {errand.deployment_id}")
+        trace = self._crew.host.trace(errand.deployment_id, errand.trace_seconds)
+        Errand.objects.filter(pk=errand.pk).update(trace=trace)
+        former = Errand.objects.filter(worker=errand.worker, trace__isnull=False).order_by("-pk").values_list("pk", flat=True)
+        Errand.objects.filter(pk__in=list(former[TRACES_KEPT:])).update(trace=None)
+        return {"trace_seconds": errand.trace_seconds, "trace_bytes": len(trace)}
 
     def _load(self, deployment: str) -> dict[str, float]:
         if deployment in self._crew.loaded:
@@ -200,7 +234,7 @@ def _end(errand: Errand, state: str, *, said: str = "", measured: dict[str, floa
         if not known.update(state=state, said=said, measured=measured or {}, ended_at=clock.now()):
             return  # the connection broke as it was told
         facts = {"worker": errand.worker, "asked_by": errand.asked_by, "errand": errand.pk, **(measured or {})}
-        action = f"deployment.{errand.verb}ed"
+        action = f"deployment.{_DONE[errand.verb]}"
         for laboratory in loading.laboratories(errand.deployment_id) if state == "done" else ():
             audit.record(
                 actor=process(errand.worker), action=action, obj=errand.deployment, organisation_id=laboratory, facts=facts

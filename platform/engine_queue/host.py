@@ -15,7 +15,7 @@ import structlog
 from django.conf import settings
 
 import engine
-from engine import EngineConfig, EngineError, EngineLoop, RequestRefused, RowFailed, Turns
+from engine import EngineConfig, EngineError, EngineLoop, RequestRefused, RowFailed, Turns, perfetto, timeline, trace_file
 from engine.forecast import Forecast
 from engine_queue import sequences
 from engine_queue.errors import WorkerRefused
@@ -123,6 +123,7 @@ class Host:
         except (EngineError, PinRefused, TypeError, OSError, MemoryError, RuntimeError) as error:  # torch: memory that is not there
             said = next(iter(str(error).splitlines()), type(error).__name__)
             raise WorkerRefused(f"deployment {deployment} cannot be loaded: {said}") from error
+        loaded.trace = engine.Trace() if settings.ENGINE_TRACE else None
         loop = EngineLoop(loaded, turns=self._turns)
         loop.start()
         self._loops[deployment] = loop
@@ -138,6 +139,13 @@ class Host:
         """Fingerprint, and whether its results claim batch invariance."""
         loaded = self._loops[deployment].engine
         return loaded.fingerprint, loaded.batch_invariant
+
+    def trace(self, deployment: str, seconds: float) -> bytes:
+        """What an engine did in its last seconds, for `pictures`. Raises `WorkerRefused` where none is kept."""
+        trace = self._loops[deployment].engine.trace
+        if trace is None:
+            raise WorkerRefused("it keeps no trace (ENGINE_TRACE is off)")
+        return trace_file.packed(trace, seconds)
 
     def begin(self, work: Work, landed: Callable[[Flight], None]) -> None:
         """Plan a job's items and submit what they need. `landed` is called once, on a thread of the engine's.
@@ -273,6 +281,13 @@ class Host:
 
     def _sequences(self, loaded: engine.Engine) -> Callable[[WorkItem], Plan]:
         return lambda item: engine.plan_sequence(item.sequence, loaded.tokenizer, context=loaded.context)
+
+
+def pictures(trace: bytes, seconds: float, title: str) -> dict[str, str]:
+    """A trace that `Host.trace` gave away, by the ending of a file: for Perfetto, and as a picture."""
+    read = trace_file.unpacked(trace)
+    about = f"the last {seconds:g} s"
+    return {".json": perfetto.chrome(read, f"{title}, {about}", seconds), ".svg": timeline.draw(read, title, about, seconds)}
 
 
 def whereabouts(flight: Flight, loop: EngineLoop | None, forecasts: Mapping[int, Forecast]) -> Whereabouts:

@@ -208,7 +208,7 @@ class Errand(models.Model):
 
     id = models.BigAutoField(primary_key=True)
     worker = models.CharField(max_length=80)
-    verb = models.CharField(max_length=10)  # load | unload
+    verb = models.CharField(max_length=10)  # load | unload | trace
     deployment = models.ForeignKey(Deployment, on_delete=models.PROTECT)
     drain_seconds = models.FloatField(default=0)  # of an unload: what still runs by then goes back to the queue
     state = models.CharField(max_length=10, default="asked")  # asked → taken → done | refused
@@ -218,11 +218,13 @@ class Errand(models.Model):
     ended_at = models.DateTimeField(null=True)
     said = models.TextField(blank=True)  # why it was refused
     measured = models.JSONField(default=dict)  # seconds of each part, and jobs finished or given back
+    trace_seconds = models.FloatField(default=0, db_default=0)  # of a trace: how much of the past
+    trace = models.BinaryField(null=True)  # what the engine did: numbers of requests, no sequence and no name; of the newest only
 
     class Meta:
         indexes = [models.Index(fields=["worker", "id"], condition=Q(state__in=["asked", "taken"]), name="errand_open")]
         constraints = [
-            models.CheckConstraint(condition=Q(verb__in=["load", "unload"]), name="errand_verb_known"),
+            models.CheckConstraint(condition=Q(verb__in=["load", "unload", "trace"]), name="errand_verb_known"),
             models.CheckConstraint(condition=Q(state__in=["asked", "taken", "done", "refused"]), name="errand_state_known"),
         ]
 

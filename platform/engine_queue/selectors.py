@@ -94,7 +94,7 @@ def errands(organisations: Collection[UUID]) -> QuerySet[Errand]:
     """What was asked of workers, the newest first: what concerns one of these laboratories, or none at all."""
     offered = TestVersion.objects.filter(deployment_id=OuterRef("deployment_id"))
     ours = offered.filter(definition__laboratory_id__in=list(organisations))
-    return Errand.objects.filter(Exists(ours) | ~Exists(offered)).order_by("-pk")
+    return Errand.objects.filter(Exists(ours) | ~Exists(offered)).defer("trace").order_by("-pk")
 
 
 def positions(run_ids: Collection[UUID]) -> dict[UUID, int]:

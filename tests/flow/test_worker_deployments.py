@@ -36,7 +36,7 @@ def scored(order: Order) -> bool:
     return Run.objects.get(order_id=order.pk).state == "scored"
 
 
-def test_a_second_deployment_is_loaded_served_and_takes_the_place_of_the_first(workers: Crowd) -> None:
+def test_a_second_deployment_is_loaded_served_and_takes_the_place_of_the_first(workers: Crowd, tmp_path: Path) -> None:
     """No sweeper runs here: a ticket that is lost while queues change is lost for good."""
     laboratory, reference = make_laboratory(), make_reference()
     first = make_test_version(laboratory=laboratory, reference=reference)
@@ -51,6 +51,10 @@ def test_a_second_deployment_is_loaded_served_and_takes_the_place_of_the_first(w
     workers.engine_worker()
     workers.until(lambda: scored(ours), 60, "scoring by the deployment it serves")
     assert not Result.objects.filter(run__order_id=theirs.pk).exists()  # nobody serves it, and nobody claims it
+
+    out = tmp_path / "last"
+    assert "the last 60 s" in commanded("trace_worker", "engine-1", DEPLOYMENT, "--by", by, "--seconds", "60", "--out", str(out))
+    assert "routine" in out.with_suffix(".svg").read_text() and '"finished"' in out.with_suffix(".json").read_text()
 
     said = commanded("load_deployment", "engine-1", SECOND, "--by", by)
     assert re.fullmatch(rf"worker engine-1, {SECOND}: loaded in \d+\.\d+ s\n", said)
@@ -68,6 +72,7 @@ def test_a_second_deployment_is_loaded_served_and_takes_the_place_of_the_first(w
     assert "loaded in" in said.splitlines()[0] and "drained in" in said.splitlines()[1]
     workers.until(lambda: scored(stays), 60, "scoring by the deployment that came back")
     assert list(Errand.objects.order_by("pk").values_list("verb", "state")) == [
+        ("trace", "done"),
         ("load", "done"),
         ("load", "refused"),
         ("unload", "done"),

@@ -22,6 +22,7 @@ CSRF_TRUSTED_ORIGINS = [env.public_url] if env.public_url else []
 DATA_DIR: Path = env.data_dir
 MODELS_DIR: Path = env.models_dir
 SWAP_FOLDER: str = env.swap_folder
+ENGINE_TRACE: bool = env.engine_trace
 REDIS_URL = env.redis_url
 
 INSTALLED_APPS = [
