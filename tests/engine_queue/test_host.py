@@ -171,6 +171,7 @@ def test_what_cannot_be_loaded_is_refused_in_one_line(folder: str, pin: dict[str
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.django_db
 @pytest.mark.parametrize("pin", [{"blocks": 2**20 + 1}, {"blocks": 10**12}, {"slots": 4097}, {"swap_blocks": 2**20 + 1}])
 def test_a_size_beyond_any_machine_is_refused_where_it_is_pinned_and_where_it_lies_stored(pin: dict[str, int]) -> None:
     ((name, size),) = pin.items()

@@ -36,6 +36,11 @@ def scored(order: Order) -> bool:
     return Run.objects.get(order_id=order.pk).state == "scored"
 
 
+def assert_traced(out: Path, by: str) -> None:
+    assert "the last 60 s" in commanded("trace_worker", "engine-1", DEPLOYMENT, "--by", by, "--seconds", "60", "--out", str(out))
+    assert "routine" in out.with_suffix(".svg").read_text() and '"finished"' in out.with_suffix(".json").read_text()
+
+
 def test_a_second_deployment_is_loaded_served_and_takes_the_place_of_the_first(workers: Crowd, tmp_path: Path) -> None:
     """No sweeper runs here: a ticket that is lost while queues change is lost for good."""
     laboratory, reference = make_laboratory(), make_reference()
@@ -52,9 +57,7 @@ def test_a_second_deployment_is_loaded_served_and_takes_the_place_of_the_first(w
     workers.until(lambda: scored(ours), 60, "scoring by the deployment it serves")
     assert not Result.objects.filter(run__order_id=theirs.pk).exists()  # nobody serves it, and nobody claims it
 
-    out = tmp_path / "last"
-    assert "the last 60 s" in commanded("trace_worker", "engine-1", DEPLOYMENT, "--by", by, "--seconds", "60", "--out", str(out))
-    assert "routine" in out.with_suffix(".svg").read_text() and '"finished"' in out.with_suffix(".json").read_text()
+    assert_traced(tmp_path / "last", by)
 
     said = commanded("load_deployment", "engine-1", SECOND, "--by", by)
     assert re.fullmatch(rf"worker engine-1, {SECOND}: loaded in \d+\.\d+ s\n", said)
@@ -71,14 +74,8 @@ def test_a_second_deployment_is_loaded_served_and_takes_the_place_of_the_first(w
     said = commanded("swap_deployment", "engine-1", SECOND, DEPLOYMENT, "--by", by)
     assert "loaded in" in said.splitlines()[0] and "drained in" in said.splitlines()[1]
     workers.until(lambda: scored(stays), 60, "scoring by the deployment that came back")
-    assert list(Errand.objects.order_by("pk").values_list("verb", "state")) == [
-        ("trace", "done"),
-        ("load", "done"),
-        ("load", "refused"),
-        ("unload", "done"),
-        ("load", "done"),
-        ("unload", "done"),
-    ]
+    told = [" ".join(errand) for errand in Errand.objects.order_by("pk").values_list("verb", "state")]
+    assert told == ["trace done", "load done", "load refused", "unload done", "load done", "unload done"]
 
 
 def test_a_worker_begins_with_several_deployments_named_with_commas(workers: Crowd) -> None:
