@@ -57,7 +57,7 @@ class Forced(FreezingScheduler):
 
     def schedule(self, now: float) -> Batch:
         self.signal.at = -1
-        if self._standing is None:
+        if not self.held:  # nobody sends away who is in a pass that was stopped
             self.turns += 1
             if self.turns % 2 == 0:
                 self._disturb()
