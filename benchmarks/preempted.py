@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
-from benchmarks import models, workloads
+from benchmarks import models, progress, workloads
 from benchmarks.measured import Bar, Measured
 from benchmarks.options import Options
 from benchmarks.peer import ROOT, Precision
@@ -82,6 +82,7 @@ def preempted(options: Options) -> Measured:
     for number, shape in enumerate(SHAPES):
         engine, oracle = _engine(shape, options.precision), alone(shape, options.precision)
         generator = random.Random(number)
+        progress.stage(f"preempting, {shape.name}")
         while ways.total() < wanted * (number + 1) // len(SHAPES):
             drawn, lives = draw(generator, shape.layers), lives + 1
             told = live(engine, drawn)

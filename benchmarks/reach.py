@@ -13,7 +13,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
-from benchmarks import rig, tap
+from benchmarks import progress, rig, tap
 from benchmarks.laboratory import Laboratory
 from benchmarks.measured import Bar, Measured, NotMeasured, quantile
 from benchmarks.options import Options
@@ -35,14 +35,16 @@ def reach(options: Options) -> Measured:
     """Each decision on orders that compute, beside routine jobs in every place; the bundled model, float32."""
     count = _QUICK if options.quick else _ASKED
     result = Measured("reach", "From the commit of a decision to the engine, every place of the worker taken", "fp32", 1)
+    progress.stage("setting up a platform")
     with rig.rig() as made:
         desk = _Desk(made)
         for _ in range(2):
             desk.stages()  # nobody's first order is measured
-        idle = _collect(desk, count)
+        idle = _collect(desk, count, "STAT orders, idle")
         desk.fill()
+        progress.stage(f"decisions, every place taken, for up to {_LONGEST:.0f} s")
         decided = desk.decided(count)
-        busy = _collect(desk, count)
+        busy = _collect(desk, count, "STAT orders, every place taken")
         desk.still_full()
         made.looked_after()
     for name in DECISIONS:
@@ -64,9 +66,9 @@ def _tell(result: Measured, name: str, values: list[float], unit: str, figure: b
             result.figures[f"{name}_p{share}_ms"] = quantile(values, share)
 
 
-def _collect(desk: _Desk, count: int) -> Found:
+def _collect(desk: _Desk, count: int, words: str) -> Found:
     found: Found = {}
-    for _ in range(count):
+    for _ in progress.counted(words, range(count), count):
         for stage, moment in desk.stages().items():
             found.setdefault(stage, []).append(moment * 1e3)
     return found

@@ -10,7 +10,7 @@ import timeit
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from benchmarks import models, workloads
+from benchmarks import models, progress, workloads
 from benchmarks.measured import Bar, Measured, NotMeasured, median, quantile
 from benchmarks.options import Options
 from benchmarks.ours import answer, default, finished
@@ -35,15 +35,15 @@ def stat(options: Options) -> Measured:
     asked = [workloads.short_request(number) for number in range(_QUICK if options.quick else _ASKED)]
     config = default(options.precision)
     with _Engine(config) as engine:
-        idle, alone = engine.waits(asked)
+        idle, alone = engine.waits(asked, "idle")
         engine.load(options)
-        busy, beside = engine.waits(asked)
+        busy, beside = engine.waits(asked, "beside the load")
         stats = engine.loop.stats()
     with _Engine(config) as engine:
         lost, share = engine.loss(_QUICK_PASSES if options.quick else _PASSES, idle)
     with _Engine(dataclasses.replace(config, freezes=0)) as engine:
         engine.load(options)
-        unfrozen, _ = engine.waits(asked)
+        unfrozen, _ = engine.waits(asked, "beside the load, freezes=0")
     result.figures["bit_differences"] = sum(one != other for one, other in zip(alone, beside, strict=True))
     result.figures["layer_check_us"] = _check()
     result.figures["routine_loss"] = lost - share
@@ -81,7 +81,7 @@ class _Engine:
 
     def __enter__(self) -> _Engine:
         self.loop.start()
-        self.waits([workloads.short_request(1000 + number) for number in range(3)])
+        self.waits([workloads.short_request(1000 + number) for number in range(3)], "warming up")
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -103,10 +103,10 @@ class _Engine:
 
         self.loop.submit(request, priority=Priority.ROUTINE, on_outcome=again)
 
-    def waits(self, asked: Sequence[Work]) -> tuple[list[float], list[object]]:
+    def waits(self, asked: Sequence[Work], how: str) -> tuple[list[float], list[object]]:
         """Seconds of each from `submit` to its outcome, one after the other at random moments; and the answers."""
         seconds, answers = [], []
-        for piece in asked:
+        for piece in progress.counted(f"STAT, {how}", asked, len(asked)):
             time.sleep(self._moments.expovariate(1 / _GAP) if self._loading else 0.0)
             took, outcome = self._asked(Generate(piece.tokens, piece.limit))
             seconds.append(took)
@@ -119,7 +119,7 @@ class _Engine:
         """
         without = beside = 0.0
         count = 0
-        for number in range(passes):
+        for number in progress.counted("routine work with STAT and without", range(passes), passes):
             without += self._pass([])[0]
             seconds, came = self._pass([workloads.short_request(2000 + number * 100 + one) for one in range(100)])
             beside, count = beside + seconds, count + came

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
-from benchmarks import models, rig, workloads
+from benchmarks import models, progress, rig, workloads
 from benchmarks.laboratory import Laboratory, Upload
 from benchmarks.measured import Bar, Measured, quantile
 from benchmarks.options import Options
@@ -33,17 +33,19 @@ def stat_platform(options: Options) -> Measured:
     """Fifty variants, STAT, beside W1's lengths again and again and a sequence of a million bases; sliding-window model, bf16."""
     asked = _QUICK if options.quick else _ASKED
     result = Measured("stat-platform", f"STAT orders of {_VARIANTS} variants through the whole platform", "bf16", 1)
+    progress.stage("setting up a platform")
     with rig.rig() as made:
         laboratory = _Bench(made, options)
+        progress.stage("uploading and checking the orders")
         idle_orders = [laboratory.ready(laboratory.stat(number)) for number in range(max(4, asked // 3))]
         orders = [laboratory.ready(laboratory.stat(number)) for number in range(asked)]
         for intake in (laboratory.ready(laboratory.stat(10_000 + number)) for number in range(2)):
             laboratory.scored(intake)  # nobody's first order is measured
-        idle = [laboratory.scored(intake) for intake in idle_orders]
+        idle = [laboratory.scored(intake) for intake in progress.counted("STAT orders, idle", idle_orders, len(idle_orders))]
         with laboratory.load():
             moments = random.Random(5)
             busy = []
-            for intake in orders:
+            for intake in progress.counted("STAT orders, beside the load", orders, len(orders)):
                 time.sleep(moments.expovariate(1 / _GAP))
                 busy.append(laboratory.scored(intake))
                 made.looked_after()
