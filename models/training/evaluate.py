@@ -29,7 +29,7 @@ def evaluate(folder: Path, scale: Scale, *, kept: Path | None = None) -> dict[st
     return {
         "scale": scale.name,
         "seed": scale.seed,
-        "precision": "bfloat16 autocast",
+        "precision": machine.precision(),
         "files": files,
         "parameters": sum(weight.numel() for weight in network.parameters()),
         "heldout_genes": len(genes),

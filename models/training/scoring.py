@@ -10,6 +10,7 @@ import torch
 from numpy.typing import NDArray
 from torch.nn import functional as F
 
+from models.training import machine
 from models.training.genome import Codes
 from models.training.network import BOS, FIRST_BASE, Llama
 
@@ -31,7 +32,7 @@ def cores() -> ThreadPoolExecutor:
 
 
 def bits(network: Llama, windows: Sequence[Codes]) -> Reals:
-    """Bits of every base, (n, length), for windows of one length; the network in bfloat16, sums in float32."""
+    """Bits of every base, (n, length), for windows of one length; the network in what `machine` says, sums in float32."""
     size = max(1, TOKENS_A_BATCH // len(windows[0]))
     batches = [np.stack(windows[begin : begin + size]) for begin in range(0, len(windows), size)]
     with cores() as pool:
@@ -41,7 +42,7 @@ def bits(network: Llama, windows: Sequence[Codes]) -> Reals:
 @torch.inference_mode()
 def _bits(network: Llama, batch: Codes) -> Reals:
     inputs, targets = as_tokens(batch)
-    with torch.autocast("cpu", torch.bfloat16):
+    with machine.autocast():
         logits = network(inputs).float()
     losses = F.cross_entropy(logits.transpose(1, 2), targets, reduction="none")
     out: Reals = losses.double().numpy() / math.log(2)

@@ -91,7 +91,7 @@ def _gradients(network: Llama, half: list[Codes], stop_weight: float) -> tuple[l
     total, bits = torch.zeros(()), []
     for windows in half:
         inputs, targets = as_tokens(windows)
-        with torch.autocast("cpu", torch.bfloat16):
+        with machine.autocast():
             logits = network(inputs)
         loss = F.cross_entropy(logits.float().flatten(0, 1), targets.flatten(), reduction="sum")
         bits.append(loss.item() / targets.numel() / math.log(2))
@@ -125,7 +125,7 @@ def record_of(run: Run) -> dict[str, object]:
     """What the run was; its seconds are those of the steps, beside whatever else the machine did."""
     return {
         "recipe": asdict(run.recipe),
-        "precision": "bfloat16 autocast",
+        "precision": machine.precision(),
         "tokens": run.done,
         "last_rate": run.recipe.rate(run.done),
         "minutes": round(run.seconds / 60),

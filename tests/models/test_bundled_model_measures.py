@@ -6,11 +6,14 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from models.training import panels
+from models.training import machine, panels
 from models.training.auroc import Scored, auroc
+from models.training.card import FOLDER
 from models.training.copies import copied_shares
 from models.training.genome import decode, encode, reverse_complement
 from models.training.markov import STRENGTH, Markov
+from models.training.network import load
+from models.training.scoring import bits
 from models.training.shuffle import dinucleotide_shuffle
 
 RANDOM = np.random.default_rng(7)
@@ -120,3 +123,13 @@ def test_a_copy_of_training_sequence_is_found_on_either_strand():
     fresh = RANDOM.integers(4, size=200).astype(np.uint8)
     windows = [genome[100:300], reverse_complement(genome[100:300]), fresh]
     assert copied_shares(windows, genome) == [1.0, 1.0, 0.0]
+
+
+def test_in_either_precision_windows_take_nearly_the_same_bits(monkeypatch):
+    network, windows = load(FOLDER), list(np.random.default_rng(5).integers(4, size=(2, 300)).astype(np.uint8))
+    found = []
+    for halves in (True, False):
+        monkeypatch.setattr(machine, "halves", lambda halves=halves: halves)
+        found.append(bits(network, windows))
+    assert not np.array_equal(*found)
+    assert found[0].mean() == pytest.approx(found[1].mean(), abs=0.01)
