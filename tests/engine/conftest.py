@@ -16,6 +16,7 @@ from engine.runner import Runner  # noqa: E402
 from kernels.errors import KernelsUnavailable  # noqa: E402
 from tests.engine.alphabets import SIZE  # noqa: E402
 from tests.engine.checkpoints import Shape, write_checkpoint  # noqa: E402
+from tests.engine.vcf_cases import Command, write_reference  # noqa: E402
 from tests.engine.windows_by_hand import Desk  # noqa: E402
 
 CONFIG = EngineConfig(blocks=160, block_size=16, slots=8, token_budget=256, chunk=64, poison_free_blocks=True)
@@ -25,12 +26,14 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     """Known where `tests/engine` is named on the command line."""
     parser.addoption("--every-point", action="store_true", help="preempt at every point on the slow kernels too")
     parser.addoption("--forced-preemption", action="store_true", help="preempt lower work in every second step of every engine")
+    parser.addoption("--forced-seed", type=int, default=0, help="draw other points to preempt at")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     if config.getoption("--forced-preemption", default=False):
-        from tests.engine import driving, preempting_by_force
+        from tests.engine import driving, preempting_by_force, preempting_out_of_sight
 
+        preempting_out_of_sight.seed = config.getoption("--forced-seed")
         preempting_by_force.everywhere(driving)
 
 
@@ -94,3 +97,15 @@ def desk(tmp_path_factory: pytest.TempPathFactory) -> Desk:
     """A random model whose vocabulary every tokenizer of `alphabets` can use."""
     folder = write_checkpoint(tmp_path_factory.mktemp("alphabets"), Shape(vocabulary=SIZE, seed=3))
     return Desk(Runner(model(folder), CONFIG).run, CONFIG)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """What a test of the command line reads and writes lies there."""
+    return tmp_path
+
+
+@pytest.fixture
+def command(checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Command:
+    """`score --vcf` with the random checkpoint."""
+    return Command(checkpoint, write_reference(tmp_path), capsys)

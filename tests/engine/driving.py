@@ -86,6 +86,22 @@ def drive(
     return outcomes
 
 
+def step(policy: Scheduler) -> dict[int, Outcome]:
+    """One step of `echo`; what it settled. All accounts must agree after it."""
+    batch = policy.schedule(0.0)
+    found = {outcome.handle: outcome for outcome in policy.postprocess(batch, echo(batch))}
+    policy.check()
+    return found
+
+
+def finish(policy: Scheduler) -> dict[int, Outcome]:
+    """All steps that are left."""
+    found: dict[int, Outcome] = {}
+    while policy.has_work:
+        found |= step(policy)
+    return found
+
+
 def alone(config: EngineConfig, run: Callable[[Batch], list[RowOutput]], request: Request) -> Outcome:
     """A request by itself, every cache off."""
     if not isinstance(request, Embed):

@@ -5,7 +5,6 @@ seeded generator draws which.
 
 from __future__ import annotations
 
-import random
 from collections.abc import Callable
 from types import ModuleType
 
@@ -18,7 +17,7 @@ from engine.request import Generate, Outcome, Priority, Request, Score
 from engine.sequence import Sequence
 from engine.swap.content import Outside
 from engine.swap.slots import ArenaSlots
-from tests.engine.preempting_out_of_sight import OutOfSight
+from tests.engine.preempting_out_of_sight import OutOfSight, drawing
 
 FIRST = 10**6  # handle of the first STAT request that comes by itself
 _MOST = 12  # of them; then passes are still stopped, and go on at once
@@ -52,7 +51,7 @@ class Forced(FreezingScheduler):
     def __init__(self, *arguments: object, **named: object) -> None:
         super().__init__(*arguments, **named)
         self.signal: Forcing = Forcing()
-        self.generator = random.Random(self.config.slots)
+        self.generator = drawing(self.config)
         self.turns = self.disturbed = self.sent_away = self._layers = 0
 
     def schedule(self, now: float) -> Batch:

@@ -12,6 +12,7 @@ import random
 from dataclasses import replace
 
 from engine.batch import Batch, Row, RowOutput
+from engine.config import EngineConfig
 from engine.forecast import Pending
 from engine.freezing import FreezingScheduler
 from engine.happening import Diary, What
@@ -24,6 +25,13 @@ FIRST = 10**6  # handle of the STAT request that comes by itself
 _LONGEST = 40  # tokens of it
 _MOVES = ("released", "copies", "dropped", "swap_outs", "swap_ins", "blank")  # of a batch, before its rows
 _COUNTED = ("steps", "tokens", "freezes", "frozen_seconds")
+
+seed = 0  # another one draws other points, by `--forced-seed`
+
+
+def drawing(config: EngineConfig) -> random.Random:
+    """Which draws where one scheduler is disturbed, and how."""
+    return random.Random(config.slots + 1000 * seed)
 
 
 class Hidden(ArenaSlots):
@@ -58,7 +66,7 @@ class OutOfSight(FreezingScheduler):
 
     def __init__(self, *arguments: object, **named: object) -> None:
         super().__init__(*arguments, **named)
-        self.generator = random.Random(self.config.slots)
+        self.generator = drawing(self.config)
         self.turns = self.returned = self.interludes = self._came = 0
         self.swapping.diary = self._diary = Discreet()
         self._hidden = Hidden(self.config.arena_blocks)

@@ -12,17 +12,7 @@ import pysam.bcftools
 import pytest
 
 from engine.command_line import source, survey
-from tests.engine.vcf_cases import BASES, HEADER, Command, other, snv, value, write_reference, write_vcf
-
-
-@pytest.fixture
-def command(checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Command:
-    return Command(checkpoint, write_reference(tmp_path), capsys)
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return tmp_path
+from tests.engine.vcf_cases import BASES, HEADER, Command, other, snv, value, write_vcf
 
 
 def through_bcf(vcf: Path) -> list[pysam.VariantRecord]:

@@ -16,17 +16,7 @@ from engine.engine import Engine
 from engine.errors import InvalidRequest
 from engine.loading import load
 from engine.request import REFERENCE, Score
-from tests.engine.vcf_cases import BASES, HEADER, Command, snv, write_reference, write_vcf
-
-
-@pytest.fixture
-def command(checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Command:
-    return Command(checkpoint, write_reference(tmp_path), capsys)
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return tmp_path
+from tests.engine.vcf_cases import BASES, HEADER, Command, snv, write_vcf
 
 
 @pytest.fixture(scope="module")

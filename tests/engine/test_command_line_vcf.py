@@ -13,7 +13,7 @@ import pytest
 
 from engine.__main__ import main
 from engine.command_line.info_fields import FIELDS
-from tests.engine.vcf_cases import BASES, HEADER, Command, other, snv, value, write_reference, write_vcf
+from tests.engine.vcf_cases import BASES, HEADER, Command, other, snv, value, write_vcf
 
 PROTOCOLS: list[list[Any]] = [
     [],
@@ -22,16 +22,6 @@ PROTOCOLS: list[list[Any]] = [
     ["--protocol", "region-scan"],
     ["--strand", "average"],
 ]
-
-
-@pytest.fixture
-def command(checkpoint: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Command:
-    return Command(checkpoint, write_reference(tmp_path), capsys)
-
-
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    return tmp_path
 
 
 @pytest.mark.parametrize("arguments", PROTOCOLS, ids=lambda arguments: "-".join(map(str, arguments[1::2])) or "centred")

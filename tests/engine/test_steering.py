@@ -7,9 +7,9 @@ import dataclasses
 import pytest
 
 from engine.config import EngineConfig
-from engine.request import REFERENCE, Branch, Generate, Outcome, Priority, Request, Score
+from engine.request import REFERENCE, Branch, Generate, Priority, Request, Score
 from engine.scheduler import Scheduler
-from tests.engine.driving import Arrival, drive, echo, scheduler
+from tests.engine.driving import Arrival, drive, echo, finish, scheduler, step
 from tests.engine.test_freezing import Played
 
 pytestmark = pytest.mark.undisturbed("counts steps")
@@ -35,21 +35,6 @@ def started(*requests: Request, steps: int = 2, **settings: object) -> Scheduler
     for _ in range(steps):
         step(policy)
     return policy
-
-
-def step(policy: Scheduler) -> dict[int, Outcome]:
-    batch = policy.schedule(0.0)
-    found = {outcome.handle: outcome for outcome in policy.postprocess(batch, echo(batch))}
-    policy.pool.check(policy.tables())
-    assert policy.ledger.check()
-    return found
-
-
-def finish(policy: Scheduler) -> dict[int, Outcome]:
-    found: dict[int, Outcome] = {}
-    while policy.has_work:
-        found |= step(policy)
-    return found
 
 
 def in_state(state: str) -> tuple[Scheduler, int, Request]:

@@ -5,7 +5,7 @@ cancelled, held or promoted; nobody else's bits change.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import pytest
 
@@ -137,26 +137,45 @@ def test_where_passes_never_stand_still_this_one_does_not_either() -> None:
 STAT: list[Request] = [Generate(WINDOW[3:25], limit=2), Score(WINDOW[:80]), Score(WINDOW[9:50])]
 
 
-def played_to_the_end(runner: Runner, cancelled: int | None) -> tuple[dict[int, Outcome], FreezingScheduler, int]:
-    """Lower requests whose first pass stands still, and STAT beside it that is stopped after every layer; how often all were."""
-    policy, outcomes, stops = scheduler(SMALL, LIMITS), dict[int, Outcome](), 0
+def started(requests: Sequence[Request] = LOWER, **signal: bool) -> FreezingScheduler:
+    """Routine requests in a scheduler whose signal is so."""
+    policy = scheduler(SMALL, LIMITS)
     assert isinstance(policy, FreezingScheduler)
-    policy.signal = signal = Signal(raised=True)
-    for handle, request in enumerate(LOWER):
+    policy.signal = Signal(**signal)
+    for handle, request in enumerate(requests):
         policy.add(handle, request, Priority.ROUTINE, 0.0)
+    return policy
+
+
+def ended(policy: FreezingScheduler, runner: Runner, stopped: Callable[[int], None]) -> dict[int, Outcome]:
+    """Step by step to the end; after each pass that was stopped, `stopped` hears how many were before it."""
+    outcomes, stops = dict[int, Outcome](), 0
     while policy.has_work:
         batch = policy.schedule(0.0)
         outputs = runner.run(batch)
         outcomes |= {outcome.handle: outcome for outcome in policy.postprocess(batch, outputs)}
         policy.check()
-        if outputs is None and not stops:
-            signal.raised, signal.steered = False, True
+        if outputs is None:
+            stopped(stops)
+            stops += 1
+    return outcomes
+
+
+def played_to_the_end(runner: Runner, cancelled: int | None) -> tuple[dict[int, Outcome], FreezingScheduler, int]:
+    """Lower requests whose first pass stands still, and STAT beside it that is stopped after every layer; how often all were."""
+    policy, stops = started(raised=True), 0
+
+    def stopped(before: int) -> None:
+        nonlocal stops
+        stops = before + 1
+        if not before:
+            policy.signal.raised, policy.signal.steered = False, True
             for handle, request in enumerate(STAT, start=len(LOWER)):
                 policy.add(handle, request, Priority.STAT, 0.0)
-        stops += outputs is None
         if stops == 3 and cancelled is not None:
             policy.cancel(len(LOWER) + cancelled)
-    return outcomes, policy, stops
+
+    return ended(policy, runner, stopped), policy, stops
 
 
 @pytest.mark.parametrize("cancelled", [None, 0, 1])
@@ -196,8 +215,7 @@ def test_rows_that_are_computed_again_are_stopped_after_their_layer_too(
     runner: Runner, steps: list[tuple[int, bool]], error: Exception, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first pass raises in its last layer; STAT comes in the first layer of its first half."""
-    policy, outcomes, layer = scheduler(SMALL, LIMITS), dict[int, Outcome](), runner.model.layer
-    policy.signal, failed = Signal(), []
+    policy, layer, failed = started(), runner.model.layer, []
 
     def raising(index: int, *rest: object) -> object:
         if index == runner.model.layers - 1 and not failed:
@@ -206,17 +224,13 @@ def test_rows_that_are_computed_again_are_stopped_after_their_layer_too(
         policy.signal.raised = policy.signal.raised or (index == 0 and bool(failed) and len(failed) == 1)
         return layer(index, *rest)
 
+    def stopped(before: int) -> None:
+        policy.signal.raised = False
+        failed.append(-1)
+        policy.add(len(LOWER), STAT[0], Priority.STAT, 0.0)
+
     monkeypatch.setattr(runner.model, "layer", raising)
-    for handle, request in enumerate(LOWER):
-        policy.add(handle, request, Priority.ROUTINE, 0.0)
-    while policy.has_work:
-        batch = policy.schedule(0.0)
-        outputs = runner.run(batch)
-        outcomes |= {outcome.handle: outcome for outcome in policy.postprocess(batch, outputs)}
-        if outputs is None:
-            policy.signal.raised = False
-            failed.append(-1)
-            policy.add(len(LOWER), STAT[0], Priority.STAT, 0.0)
+    outcomes = ended(policy, runner, stopped)
     assert steps[0] == (runner.model.layers - 1 + 1, True)  # all but the last of the whole pass, one of the half
     assert policy.freezes == 1
     monkeypatch.undo()
@@ -228,10 +242,7 @@ def test_a_pass_that_is_given_up_between_its_halves_leaves_nothing_behind(
     runner: Runner, steps: list[tuple[int, bool]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It is stopped after every layer, raises in its last, and everybody is cancelled when one layer of its first half is done."""
-    policy, faulty = scheduler(SMALL, LIMITS), Faulty(runner, ValueError("broken"), monkeypatch)
-    policy.signal = Signal(raised=True)
-    for handle, request in enumerate(LOWER[:2]):
-        policy.add(handle, request, Priority.ROUTINE, 0.0)
+    policy, faulty = started(LOWER[:2], raised=True), Faulty(runner, ValueError("broken"), monkeypatch)
     for _ in range(runner.model.layers):
         batch = policy.schedule(0.0)
         policy.postprocess(batch, faulty.run(batch))

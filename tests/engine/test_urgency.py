@@ -12,9 +12,9 @@ import random
 import pytest
 
 from engine.config import EngineConfig
-from engine.request import Embed, Generate, Outcome, Priority, Request, Score
+from engine.request import Embed, Generate, Priority, Request, Score
 from engine.scheduler import Scheduler
-from tests.engine.driving import Arrival, drive, echo, scheduler
+from tests.engine.driving import Arrival, drive, echo, finish, scheduler, step
 
 CONFIG = EngineConfig(slots=3, token_budget=64, chunk=16, grid=4, blocks=24, block_size=8)
 
@@ -31,21 +31,6 @@ def started(*requests: Request, config: EngineConfig = CONFIG, steps: int = 2) -
     for _ in range(steps):
         step(policy)
     return policy
-
-
-def step(policy: Scheduler) -> dict[int, Outcome]:
-    batch = policy.schedule(0.0)
-    found = {outcome.handle: outcome for outcome in policy.postprocess(batch, echo(batch))}
-    policy.pool.check(policy.tables())
-    assert policy.ledger.check()
-    return found
-
-
-def finish(policy: Scheduler) -> dict[int, Outcome]:
-    found: dict[int, Outcome] = {}
-    while policy.has_work:
-        found |= step(policy)
-    return found
 
 
 def test_an_urgent_request_does_not_wait_for_a_slot() -> None:
