@@ -26,6 +26,7 @@ from engine_queue.host import Flight, Host
 from engine_queue.keeper import Keeper
 from engine_queue.lease import NameLease
 from engine_queue.listener import Listener, Wish
+from engine_queue.pauses import Pauses
 from engine_queue.reporter import Reporter
 from engine_queue.units import unit
 from engine_queue.work import Held, Outcome, Ticket
@@ -63,7 +64,7 @@ class Crew:
         self.lease, self.host, self.loaded = lease, host, list(loaded)
         self.finisher, self.stat_finisher = Finisher(), Finisher(name="stat-finisher")
         self.keeper = Keeper(lease, self)
-        self.errands = Errands(self)
+        self.errands, self.pauses = Errands(self), Pauses()
         self.listener = Listener(self, lease.incarnation)
         self.reporter = Reporter(host, lease.incarnation)
         self.transport: Transport | None = None
@@ -205,8 +206,8 @@ class Crew:
             feeders = self._feeders.values()
             figures = {"held": len(self._held), "standing": len(self._standing)}
             figures |= {"tickets": sum(len(f.waiting) for f in feeders), "places": sum(f.places for f in feeders)}
-        unwritten = self.finisher.waiting + self.stat_finisher.waiting
-        return {**self.host.stats(), **figures, "unwritten": unwritten, "halted": self._halted, "refused": self.refused}
+        figures |= {"unwritten": self.finisher.waiting + self.stat_finisher.waiting}
+        return {**self.host.stats(), **figures, **self.pauses.stats(), "halted": self._halted, "refused": self.refused}
 
     def stop_jobs(self, jobs: Sequence[int], reason: str) -> None:
         """Stop computing these jobs and give them back; one whose outcome is already on its way is left alone."""

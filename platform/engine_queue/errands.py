@@ -24,6 +24,7 @@ from engine_queue.host import Host
 from engine_queue.lease import NameLease
 from engine_queue.lease_time import DatabaseNow
 from engine_queue.models import Errand, Worker
+from engine_queue.pauses import Pauses
 from engine_queue.units import AWAY, own_connection, unit
 from foundation import clock
 from foundation.actor import Actor, process
@@ -46,6 +47,7 @@ class Serves(Protocol):
 
     lease: NameLease
     host: Host
+    pauses: Pauses
     loaded: list[str]
 
     def serve(self, deployment: str) -> None: ...
@@ -207,6 +209,7 @@ class Errands(threading.Thread):
         loading.load(self._crew.host, loading.row(deployment), worker=self._crew.lease.name)
         loaded = time.monotonic()
         self._crew.serve(deployment)
+        self._crew.pauses.settle()
         return {"load_seconds": round(loaded - began, 3)}
 
     def _unload(self, errand: Errand) -> dict[str, float]:
@@ -218,6 +221,7 @@ class Errands(threading.Thread):
         idle = time.monotonic()
         self._crew.host.unload(deployment)
         measured = {"drain_seconds": round(idle - began, 3), "unload_seconds": round(time.monotonic() - idle, 3)}
+        self._crew.pauses.settle()
         return {**measured, "finished": drained.finished, "given_back": drained.given_back, "tickets": drained.tickets}
 
     def _done(self, errand: Errand, measured: dict[str, float]) -> None:

@@ -39,6 +39,7 @@ class EnginePool(BasePool):
         self._hub: Any = None
         self.crew.transport = self
         self.crew.start()
+        self.crew.pauses.watch()
 
     def register_with_event_loop(self, loop: Any) -> None:
         """Remember the loop: acknowledging belongs on its thread."""

@@ -58,6 +58,7 @@ def test_a_second_deployment_is_loaded_served_and_takes_the_place_of_the_first(w
     assert not Result.objects.filter(run__order_id=theirs.pk).exists()  # nobody serves it, and nobody claims it
 
     assert_traced(tmp_path / "last", by)
+    workers.until(lambda: Worker.objects.get().stats.get("set_aside", 0) > 100_000, 30, "what is there for good to be set aside")
 
     said = commanded("load_deployment", "engine-1", SECOND, "--by", by)
     assert re.fullmatch(rf"worker engine-1, {SECOND}: loaded in \d+\.\d+ s\n", said)
