@@ -1,8 +1,8 @@
 """The pauses of Python's garbage collector, in which no thread of a worker does anything.
 
-A full collection looks at everything that a process holds. With torch, Django and an engine that takes 0.17 s (Zen 5), comes every few
-seconds under load, and is longer than all else on the way of a decision to what runs. What is there for good is therefore set aside
-when a worker is ready, and again when its engines have changed.
+A full collection looks at everything that a process holds. With torch, Django and an engine that takes 0.17 s (Zen 5), comes every
+few seconds under load, and is longer than all else on the way of a decision to what runs. What is there for good is therefore set
+aside when a worker is ready, and again when its engines have changed.
 """
 
 import gc
