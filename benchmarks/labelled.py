@@ -4,33 +4,44 @@ The judge is transformers in float64: how far both computations in float32, the 
 and in the area under the ROC curve. A computation in float32 orders a pair wrongly when its scores lie closer than it can tell; how
 many pairs it ordered wrongly is said, and how far apart the furthest of them really are. The way of transformers is written here as
 plainly as it can be, a window cut from the reference and one full forward each, and shares no code with ours.
+
+With `--keep FOLDER` what was computed is kept there as it comes, and with `--minutes` the call ends when they are over: called
+again, it goes on. What is kept belongs to weights, engine version, reference and settings; an engine that was changed under one
+version wants another folder.
 """
 
 from __future__ import annotations
 
 import argparse
 import gzip
+import hashlib
 import json
+import math
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from benchmarks.kept import Kept, Unfinished, named
 from engine.__main__ import main as engine_command
+from engine.version import VERSION
 
 Reals = npt.NDArray[np.float64]
 _BATCH = 16
+_PIECE = 100  # records that the engine scores in one call
 _COMPLEMENT = str.maketrans("ACGTN", "TGCAN")
 
 
 @dataclass(frozen=True)
 class Labelled:
-    """Single-base changes of one contig; `place` counts from 0."""
+    """A single-base change of one contig; `place` counts from 0."""
 
+    line: str  # of the VCF
     place: int
     ref: str
     alt: str
@@ -72,23 +83,48 @@ class Agreement:
         return abs(self.ours.area - self.theirs.area)
 
 
-def compare(model: Path, reference: Path, vcf: Path, positive: str, negative: str, *, window: int, strand: str) -> Agreement:
-    """Score the file both ways. `positive` and `negative` are INFO items as `CLASS=LOF`; a blank negative is everybody else."""
-    with tempfile.TemporaryDirectory() as folder:
-        out = Path(folder) / "scored.vcf"
-        settings = ["--protocol", "centred", "--window", str(window), "--strand", strand, "--quiet"]
-        files = ["--model", str(model), "--reference", str(reference), "--vcf", str(vcf), "--out", str(out)]
-        if engine_command(["score", *files, *settings]):
-            raise ValueError("the engine did not score every record")
-        found = list(_scored(out, positive, negative))
-    variants, ours = [variant for variant, _ in found], np.array([delta for _, delta in found])
-    asked = {"window": window, "reverse": strand == "reverse"}
-    theirs, exact = (
-        by_transformers(model, _bases(reference), variants, precision=kind, **asked) for kind in ("float32", "float64")
-    )
-    labels = np.array([variant.positive for variant in variants])
+@dataclass(frozen=True)
+class Table:
+    """What is scored: a model folder, a reference of one contig, and variants of a VCF with its header."""
+
+    model: Path
+    reference: Path
+    header: str
+    variants: Sequence[Labelled]
+    window: int
+    strand: str
+
+    @property
+    def weights(self) -> str:
+        """What numbers belong to, beside what they are of."""
+        return hashlib.sha256((self.model / "model.safetensors").read_bytes()).hexdigest()[:12]
+
+
+def compare(
+    model: Path,
+    reference: Path,
+    vcf: Path,
+    positive: str,
+    negative: str,
+    *,
+    window: int,
+    strand: str,
+    every: int = 1,
+    keep: Path | None = None,
+    until: float = math.inf,
+) -> Agreement:
+    """Score each `every`-th labelled record both ways. `positive` and `negative` are INFO items; blank negative: everybody else.
+
+    Raises `benchmarks.kept.Unfinished` where the time is over before the last number is there.
+    """
+    header, variants = read(vcf, positive, negative)
+    table = Table(model, reference, header, variants[::every], window, strand)
+    kept = {name: Kept(keep and keep / f"{table.weights}-{name}", until) for name in ("float32", "engine", "float64")}
+    theirs, ours = by_transformers(table, "float32", kept["float32"]), by_engine(table, kept["engine"])
+    exact = by_transformers(table, "float64", kept["float64"])
+    labels = np.array([variant.positive for variant in table.variants])
     area = auroc(-exact[labels], -exact[~labels])
-    return Agreement(len(variants), int(labels.sum()), judged(ours, exact, labels), judged(theirs, exact, labels), area)
+    return Agreement(len(labels), int(labels.sum()), judged(ours, exact, labels), judged(theirs, exact, labels), area)
 
 
 def judged(found: Reals, exact: Reals, labels: npt.NDArray[np.bool_]) -> Judged:
@@ -107,14 +143,46 @@ def auroc(positives: Reals, negatives: Reals) -> float:
     return float(below.sum() / 2 / len(positives) / len(negatives))
 
 
-def by_transformers(
-    model: Path, bases: str, variants: Sequence[Labelled], *, window: int, reverse: bool, precision: str = "float32"
-) -> Reals:
+def by_engine(table: Table, kept: Kept) -> Reals:
+    """Δ of each by the command line, some records at a time: what a score is does not depend on the others of its file."""
+    bases = hashlib.sha256(_bases(table.reference).encode()).hexdigest()
+    names = [named(VERSION, bases, table.window, table.strand, one.place, one.ref, one.alt) for one in table.variants]
+    lines = dict(zip(names, (variant.line for variant in table.variants), strict=True))
+    lacking = kept.lacking(names)
+    for first in range(0, len(lacking), _PIECE):
+        kept.go_on(f"the engine has scored {len(lines) - len(lacking) + first:,} of {len(lines):,} variants")
+        piece = lacking[first : first + _PIECE]
+        kept.add(dict(zip(piece, _scored(table, "".join(lines[name] for name in piece)), strict=True)))
+    return np.array([kept[name] for name in names])
+
+
+def _scored(table: Table, lines: str) -> Iterator[float]:
+    with tempfile.TemporaryDirectory() as folder:
+        given, out = Path(folder) / "given.vcf", Path(folder) / "scored.vcf"
+        given.write_text(table.header + lines, encoding="utf-8")
+        settings = ["--protocol", "centred", "--window", str(table.window), "--strand", table.strand, "--quiet"]
+        files = ["--model", str(table.model), "--reference", str(table.reference), "--vcf", str(given), "--out", str(out)]
+        if engine_command(["score", *files, *settings]):
+            raise ValueError("the engine did not score every record")
+        for line in out.read_text(encoding="utf-8").splitlines():
+            if not line.startswith("#"):
+                items = line.split("\t")[7].split(";")
+                yield float(next(item for item in items if item.startswith("HELICASE_DELTA=")).partition("=")[2])
+
+
+def by_transformers(table: Table, precision: str, kept: Kept) -> Reals:
     """Δ of each: the summed log-likelihood of its window with the change, minus without."""
-    windows = [_windows(bases, variant, window, reverse) for variant in variants]
-    distinct = sorted({text for pair in windows for text in pair}, key=lambda text: (len(text), text))
-    values = dict(zip(distinct, _log_likelihoods(model, distinct, precision), strict=True))
-    return np.array([values[alternate] - values[reference] for reference, alternate in windows])
+    bases = _bases(table.reference)
+    windows = [_windows(bases, variant, table.window, table.strand == "reverse") for variant in table.variants]
+    texts = {named(text): text for pair in windows for text in pair}
+    lacking = sorted(kept.lacking(texts), key=lambda name: (len(texts[name]), name))
+    network = _network(table.model, precision) if lacking else None
+    while lacking:
+        kept.go_on(f"transformers in {precision} has read {len(texts) - len(lacking):,} of {len(texts):,} windows")
+        batch = [name for name in lacking[:_BATCH] if len(texts[name]) == len(texts[lacking[0]])]  # so that nothing is padded
+        kept.add(dict(zip(batch, _log_likelihoods(network, table.model, [texts[name] for name in batch]), strict=True)))
+        lacking = lacking[len(batch) :]
+    return np.array([kept[named(alternate)] - kept[named(reference)] for reference, alternate in windows])
 
 
 def _windows(bases: str, variant: Labelled, window: int, reverse: bool) -> tuple[str, str]:
@@ -125,33 +193,39 @@ def _windows(bases: str, variant: Labelled, window: int, reverse: bool) -> tuple
     return reference, alternate
 
 
-def _log_likelihoods(model: Path, texts: Sequence[str], precision: str) -> Iterator[float]:
-    """In the order given; texts of one length go together, so that nothing is padded."""
+def _network(model: Path, precision: str) -> Any:
+    """As it is made: without dropout."""
     import torch
     from transformers import AutoModelForCausalLM
 
+    return AutoModelForCausalLM.from_pretrained(model, dtype=getattr(torch, precision))
+
+
+def _log_likelihoods(network: Any, model: Path, texts: Sequence[str]) -> list[float]:
+    """Of texts of one length."""
+    import torch
+
     vocabulary = json.loads((model / "vocab.json").read_text(encoding="utf-8"))
-    network = AutoModelForCausalLM.from_pretrained(model, dtype=getattr(torch, precision))  # as it is made: without dropout
-    first = 0
-    while first < len(texts):
-        batch = [text for text in texts[first : first + _BATCH] if len(text) == len(texts[first])]
-        tokens = torch.tensor([[vocabulary["bos"], *(vocabulary[base] for base in text)] for text in batch])
-        with torch.inference_mode():
-            logs = network(tokens[:, :-1]).logits.double().log_softmax(-1)
-        yield from logs.gather(-1, tokens[:, 1:, None]).sum((1, 2)).tolist()
-        first += len(batch)
+    tokens = torch.tensor([[vocabulary["bos"], *(vocabulary[base] for base in text)] for text in texts])
+    with torch.inference_mode():
+        logs = network(tokens[:, :-1]).logits.double().log_softmax(-1)
+    found: list[float] = logs.gather(-1, tokens[:, 1:, None]).sum((1, 2)).tolist()
+    return found
 
 
-def _scored(path: Path, positive: str, negative: str) -> Iterator[tuple[Labelled, float]]:
-    with _text(path) as lines:
+def read(vcf: Path, positive: str, negative: str) -> tuple[str, list[Labelled]]:
+    """The header of a VCF, and its records with a label."""
+    header, found = [], []
+    with _text(vcf) as lines:
         for line in lines:
             if line.startswith("#"):
+                header.append(line)
                 continue
             _, position, _, ref, alt, _, _, info = line.rstrip("\n").split("\t")[:8]
             items = info.split(";")
             if positive in items or not negative or negative in items:
-                delta = next(item for item in items if item.startswith("HELICASE_DELTA=")).partition("=")[2]
-                yield Labelled(int(position) - 1, ref, alt, positive in items), float(delta)
+                found.append(Labelled(line, int(position) - 1, ref, alt, positive in items))
+    return "".join(header), found
 
 
 def _bases(reference: Path) -> str:
@@ -165,7 +239,7 @@ def _text(path: Path) -> IO[str]:
 
 
 def main() -> None:
-    """Print what was found."""
+    """Print what was found, or how far it has come."""
     commands = argparse.ArgumentParser(prog="python -m benchmarks.labelled", description=__doc__)
     commands.add_argument("--model", type=Path, required=True)
     commands.add_argument("--reference", type=Path, required=True, help="FASTA file with one sequence, plain or gzip")
@@ -174,8 +248,15 @@ def main() -> None:
     commands.add_argument("--negative", default="", help="INFO item of the others; everybody else where not given")
     commands.add_argument("--window", type=int, default=512)
     commands.add_argument("--strand", choices=("forward", "reverse"), default="forward")
+    commands.add_argument("--every", type=int, default=1, metavar="N", help="score each N-th of the records alone")
+    commands.add_argument("--keep", type=Path, metavar="FOLDER", help="keep what was computed, for another call")
+    commands.add_argument("--minutes", type=float, default=math.inf, help="end after these; with --keep another call goes on")
     asked = vars(commands.parse_args())
-    found = compare(**asked)
+    until = time.monotonic() + 60 * asked.pop("minutes")
+    try:
+        found = compare(**asked, until=until)
+    except Unfinished as far:
+        raise SystemExit(f"not finished: {far}; call again to go on") from far
     print(f"{found.variants:,} variants, {found.positives:,} of them {asked['positive']}")
     print(f"AUROC by transformers in float64 {found.exact:.7f}")
     print(f"by the engine in float32 {found.ours.said(found.exact)}")

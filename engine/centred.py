@@ -94,7 +94,8 @@ def compare_ref(variant: Variant, ref: str, fetch: Fetch) -> None:
     inside(at + len(ref), "the end of REF", variant.contig_length)
     found = fetch(at, at + len(ref)).upper()
     if found != ref:
-        raise ReferenceMismatch(f"REF is {ref} and the reference holds {found} at position {variant.position}")
+        codes = "" if _ALLELE.issuperset(found) else ", with codes that stand for several bases, so that it cannot be compared"
+        raise ReferenceMismatch(f"REF is {ref} and the reference holds {found} at position {variant.position}{codes}")
 
 
 def inside(position: int, name: str, contig_length: int) -> None:

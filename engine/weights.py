@@ -62,9 +62,9 @@ def shapes(config: ModelConfig) -> Iterator[tuple[str, Shape]]:
 
 
 def weight_files(folder: Path) -> list[Path]:
-    """The safetensors files of a folder, whole or in shards, in name order; each exists and lies in the folder."""
-    single, sharded = (folder / _SINGLE).exists(), (folder / _INDEX).exists()
-    if (folder / "adapter_config.json").exists():  # transformers would apply it to whatever model it names
+    """The safetensors files of a folder, whole or in shards, in name order; each exists and is the folder's own (`files.there`)."""
+    single, sharded = files.there(folder, _SINGLE), files.there(folder, _INDEX)
+    if files.there(folder, "adapter_config.json"):  # transformers would apply it to whatever model it names
         raise ModelRefused(f"{folder.name} holds an adapter and not the model it changes; merge them and save the whole")
     if single and sharded:
         raise ModelRefused(f"the folder holds {_SINGLE} and {_INDEX}: which of them is the model cannot be told")
@@ -97,12 +97,11 @@ def _weight_map(folder: Path) -> dict[str, str]:
 
 
 def _inside(folder: Path, name: str) -> Path:
-    path = folder / name
-    if Path(name).name != name or path.resolve().parent != folder.resolve():
-        raise ModelRefused(f"{name[:200]} lies outside the folder or is a link out of it; copy the files themselves, as cp -L does")
-    if not path.is_file():
+    if Path(name).name != name:
+        raise ModelRefused(f"{_INDEX} names {name[:200]}, which lies outside the folder")
+    if not files.there(folder, name):
         raise ModelRefused(f"{_INDEX} names {name}, which is missing")
-    return path
+    return folder / name
 
 
 @dataclass(frozen=True, slots=True)

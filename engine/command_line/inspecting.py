@@ -41,9 +41,11 @@ def _model(folder: Path) -> dict[str, Any]:
     """Architecture by `config.json`; elements of all stored tensors, and their types."""
     from safetensors import safe_open
 
+    from engine.weights import weight_files
+
     raw = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     parameters, types = 0, set()
-    for path in sorted(folder.glob("*.safetensors")):
+    for path in weight_files(folder):  # a folder may hold others, which are not the model
         with safe_open(path, framework="pt") as stored:
             for name in stored.keys():  # noqa: SIM118 -- no mapping: it has keys() and cannot be iterated
                 tensor = stored.get_slice(name)

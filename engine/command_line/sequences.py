@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
-from typing import Any
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any, TypeVar
 
 from engine.command_line import fasta, running, source
 from engine.command_line.options import refuse_without_vcf
 from engine.engine import Engine
-from engine.errors import InvalidRequest
+from engine.errors import InvalidRequest, RequestRefused
 from engine.request import Embed, Generate, NextToken, Sampling
 from engine.tokenizers.prompts import Prompt, prompt
 from engine.windows import combine_sequence, plan_sequence
 
 Named = list[tuple[str, str]]
 Rows = Iterator[dict[str, Any]]
+Made = TypeVar("Made")
 
 
 def read(options: argparse.Namespace) -> Named:
@@ -32,7 +34,8 @@ def read(options: argparse.Namespace) -> Named:
 def score(engine: Engine, named: Named, options: argparse.Namespace) -> Rows:
     """Sum and means, per base and per token, of the log-probabilities of each sequence, and the bases that were lost."""
     window = options.window
-    plans = [plan_sequence(sequence, engine.tokenizer, context=engine.context, window=window) for _, sequence in named]
+    planned = functools.partial(plan_sequence, tokenizer=engine.tokenizer, context=engine.context, window=window)
+    plans = [_of(name, functools.partial(planned, sequence)) for name, sequence in named]
     found = running.results(engine, (request for plan in plans for request in plan.requests), options.progress)
     for (name, _), plan in zip(named, plans, strict=True):
         one = combine_sequence(plan, [found[request] for request in plan.requests])
@@ -90,7 +93,7 @@ def embed(engine: Engine, named: Named, options: argparse.Namespace) -> Rows:
 
 def _prompts(engine: Engine, named: Named) -> list[Prompt]:
     """The tokens to go on from; InvalidRequest for a sequence that fills none, where nothing else stands before it."""
-    found = [prompt(sequence, engine.tokenizer) for _, sequence in named]
+    found = [_of(name, functools.partial(prompt, sequence, engine.tokenizer)) for name, sequence in named]
     for (name, sequence), one in zip(named, found, strict=True):
         if not one.tokens:
             raise InvalidRequest(f"the {len(sequence)} bases of {name} fill no token of this model")
@@ -99,3 +102,11 @@ def _prompts(engine: Engine, named: Named) -> list[Prompt]:
 
 def _lost(one: Prompt) -> dict[str, Any]:
     return {"trimmed": one.trimmed, "unknown": len(one.unknown)}
+
+
+def _of(name: str, make: Callable[[], Made]) -> Made:
+    """What is made of one sequence; where that is refused, with its name: a file has many."""
+    try:
+        return make()
+    except RequestRefused as error:
+        raise InvalidRequest(f"{name}: {error}") from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from engine.errors import ModelRefused
-from engine.tokenizers import hybrid, tokenizer_json, vocab_json, vocab_txt
+from engine.tokenizers import files, hybrid, tokenizer_json, vocab_json, vocab_txt
 from engine.tokenizers.interface import Tokenizer
 
 # In this order: the most specific first. A folder of Carbon holds the files of its English vocabulary too.
@@ -27,7 +27,8 @@ def from_folder(folder: Path) -> Tokenizer:
     """The tokenizer of a folder; ModelRefused with a sentence where it holds none that is supported."""
     seen = [f"{name} ({what})" for name, what in _OTHERS.items() if (folder / name).exists()]
     for name, read in _READERS.items():
-        if (folder / name).exists() and not (name == vocab_json.FILE and (folder / "merges.txt").exists()):
+        if files.there(folder, name) and not (name == vocab_json.FILE and (folder / "merges.txt").exists()):
             return read(folder)
+    hybrid.refuse_without(folder)
     *most, last = _READERS
     raise ModelRefused(f"{', '.join(most)} or {last} is missing" + (f"; not supported: {'; '.join(seen)}" if seen else ""))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
@@ -25,19 +26,42 @@ THAT_CHANGE_IDS = (
 )
 
 
+def there(folder: Path, name: str) -> bool:
+    """Whether a folder has a regular file of this name, or a link that leads to one of its own.
+
+    ModelRefused for a link that leads nowhere or out of the folder, and for what is no file. A folder that was cloned may link to
+    any file of this machine. Only the caches of Hugging Face are made of links: from `snapshots/<revision>` to `blobs`.
+    """
+    path = folder / name
+    if path.is_symlink():
+        target = Path(os.path.realpath(path))
+        if not target.exists():
+            raise ModelRefused(f"{name} is a link that leads nowhere; fetch the folder again")
+        if not _owns(Path(os.path.realpath(folder)), target):
+            raise ModelRefused(f"{name} is a link out of the folder, to {target}; copy the files themselves, as cp -L does")
+    if path.exists() and not path.is_file():
+        raise ModelRefused(f"{name} cannot be read: it is no regular file")  # a pipe would be waited for without end
+    return path.exists()
+
+
+def _owns(folder: Path, target: Path) -> bool:
+    """Whether a file without links in its path lies in the folder, or among the blobs of the download it is a snapshot of."""
+    if target.is_relative_to(folder):
+        return True
+    return folder.parent.name == "snapshots" and target.parent == folder.parent.parent / "blobs"
+
+
 def present(folder: Path) -> list[Path]:
     """The files of a folder that its tokenizer depends on, by name."""
-    return [folder / name for name in THAT_CHANGE_IDS if (folder / name).exists()]
+    return [folder / name for name in THAT_CHANGE_IDS if there(folder, name)]
 
 
 def text(folder: Path, name: str) -> str:
     """UTF-8 text. ModelRefused for a file that is missing, too large, no file at all, or no text."""
     path = folder / name
     try:
-        if not path.exists():
+        if not there(folder, name):
             raise ModelRefused(f"{name} is missing")
-        if not path.is_file():
-            raise ModelRefused(f"{name} cannot be read: it is no regular file")  # a pipe would be waited for without end
         if path.stat().st_size > LARGEST:
             raise ModelRefused(f"{name} is larger than {LARGEST >> 20} MB, which no tokenizer needs")
         return path.read_text(encoding="utf-8")
@@ -60,7 +84,7 @@ def json_object(folder: Path, name: str) -> dict[str, Any]:
 
 def json_object_if_there(folder: Path, name: str) -> dict[str, Any]:
     """As `json_object`; empty where there is no such file."""
-    return json_object(folder, name) if (folder / name).exists() else {}
+    return json_object(folder, name) if there(folder, name) else {}
 
 
 def vocabulary(found: object, name: str) -> dict[str, int]:

@@ -19,6 +19,7 @@ from engine.tokenizers.kmers import KmerTokenizer, complete_words
 
 FILE = "dna_config.json"
 OPEN, CLOSE, _UNKNOWN = "<dna>", "</dna>", "<oov>"
+_CLASS = "HybridDNATokenizer"
 _ORDER = "ATCG"
 _WIDEST = 8  # bases; Carbon has 6
 
@@ -57,3 +58,9 @@ def _numbered(raw: Mapping[str, Any], first: object) -> dict[str, int]:
         raise ModelRefused(f"dna_special_tokens of {FILE} must be different names")
     words = map("".join, itertools.product(_ORDER, repeat=k))
     return {token: first + index for index, token in enumerate(itertools.chain(tags, words))}
+
+
+def refuse_without(folder: Path) -> None:
+    """ModelRefused where the tokenizer is said to be of this kind, and nothing in the folder says which ids its words have."""
+    if files.json_object_if_there(folder, "tokenizer_config.json").get("tokenizer_class") == _CLASS:
+        raise ModelRefused(f"{FILE} is missing, which a {_CLASS} needs: the other files here would read a sequence as English")

@@ -28,6 +28,7 @@ def from_folder(folder: Path) -> Tokenizer:
     known = naming.with_added(folder, _joined(symbols, added))
     if hybrid.OPEN in known:
         return hybrid.from_symbols(known, FILE)
+    hybrid.refuse_without(folder)
     front, behind = templates.around(raw.get("post_processor"), known, FILE)
     names = naming.read(folder, known)
     if not front and names.adds_bos and names.bos is not None:

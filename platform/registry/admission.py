@@ -64,6 +64,8 @@ def _notes(row: ModelVersion, folder: ModelFolder, place: str, found: Mapping[st
         notes.append("it has no model card (CARD.md or README.md): nothing says what it was made for")
     elif row.card_sha256 != folder.card_sha256:
         notes.append("its card differs from the one that is kept with this version")
+    if folder.links:
+        notes.append(f"{len(folder.links)} of its files are links, as in the cache of a download: what they lead to was digested")
     if row.folder != place:
         notes.append(f"it is served from {row.folder}")
     if not found["batch_invariant"]:

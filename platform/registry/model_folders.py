@@ -3,12 +3,12 @@
 import errno
 import hashlib
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 
-from registry import leftovers
+from registry import folder_links, leftovers
 from registry.errors import RegistrationRefused
 
 WEIGHTS = ("*.safetensors", "*.safetensors.index.json")
@@ -41,6 +41,7 @@ class ModelFolder:
     files: tuple[HashedFile, ...]
     card_name: str  # blank: the folder has no card
     card: str
+    links: tuple[str, ...] = ()  # names that are links, as in the cache of a download
 
     @property
     def digest(self) -> str:
@@ -73,14 +74,15 @@ def read(path: Path) -> ModelFolder:
     if not path.is_dir():
         raise RegistrationRefused(f"there is no model folder {path}", code="model.folder")
     try:
-        files = tuple(HashedFile(found.name, found.stat().st_size, _sha256(found)) for found in _counting(path))
-        card = next((name for name in CARDS if (path / name).is_file()), "")
+        counting, papers = _counting(path), _papers(path)  # before anything is read
+        files = tuple(HashedFile(found.name, found.stat().st_size, _sha256(found)) for found in counting)
+        card = next((name for name in CARDS if path / name in papers), "")
         text = (path / card).read_bytes()[:CARD_LIMIT].decode("utf-8", "replace").replace("\0", "") if card else ""
     except OSError as error:
         raise RegistrationRefused(f"the model folder cannot be read: {error.strerror or error}", code="model.folder") from error
     if not any(file.name.endswith(".safetensors") for file in files):
         raise RegistrationRefused(f"{path.name} holds no safetensors weights; other formats are not read", code="model.folder")
-    return ModelFolder(path, files, card, text)
+    return ModelFolder(path, files, card, text, tuple(found.name for found in (*counting, *papers) if found.is_symlink()))
 
 
 def place(folder: ModelFolder, *, below: Path, called: str) -> str:
@@ -116,7 +118,7 @@ def _copy(folder: ModelFolder, target: Path) -> None:
             raise OSError(errno.ENOSPC, f"{folder.size:,} bytes are needed and {room:,} are free")
         unfinished.mkdir()
         for found in (*_counting(folder.path), *_papers(folder.path)):
-            shutil.copyfile(found, unfinished / found.name)  # follows links: caches of downloads are made of them
+            shutil.copyfile(found, unfinished / found.name)  # follows the links of a cache
         if read(unfinished).digest != folder.digest:
             raise OSError(errno.EIO, "the copy differs from the folder, which must not change meanwhile")
         _settle(unfinished, target, folder.digest)
@@ -138,13 +140,14 @@ def _settle(unfinished: Path, target: Path, digest: str) -> None:
 def _counting(path: Path) -> list[Path]:
     """The files that may change a result, by name."""
     patterns = (*WEIGHTS, *SETTINGS, *TOKENIZER)
-    return sorted(found for found in path.iterdir() if found.is_file() and any(fnmatch(found.name, p) for p in patterns))
+    return sorted(folder_links.require_file(found) for found in path.iterdir() if any(fnmatch(found.name, p) for p in patterns))
 
 
-def _papers(path: Path) -> Iterator[Path]:
-    for found in sorted(path.iterdir()):
-        if found.is_file() and any(fnmatch(found.name, pattern) for pattern in (*CARDS, *PAPERS)):
-            yield found
+def _papers(path: Path) -> list[Path]:
+    """Card and licences, by name."""
+    patterns = (*CARDS, *PAPERS)
+    named = (found for found in sorted(path.iterdir()) if any(fnmatch(found.name, pattern) for pattern in patterns))
+    return [found for found in named if folder_links.is_file(found)]
 
 
 def _sha256(path: Path) -> str:

@@ -40,6 +40,13 @@ print(json.dumps([bits(alone(CONFIG, runner.run, request)).hex() for request in 
 """
 FAST = [("native", precision, threads) for precision in ("fp32", "bf16") for threads in (2, 1)]
 PLAIN = [("reference", "fp32", 2), ("reference", "bf16", 2), ("numba", "fp32", 2), ("numba", "bf16", 1)]
+BLOCKS = {
+    "normed": Shape(head_norms=True, biases="all", window=40, whole_layers=2, seed=11),
+    "Qwen2": Shape(biases="qkv", window=40, whole_layers=3, seed=12),
+    "biased": Shape(biases="all", seed=13),
+    "Mistral": Shape(window=40, seed=14),
+}
+OTHERS = [(name, *computed) for name in BLOCKS for computed in (FAST[0], FAST[-1])]
 
 
 @functools.cache
@@ -50,13 +57,18 @@ def runner_of(folder: Path, kernels: Kernels, precision: Precision, threads: int
 
 
 @pytest.fixture(scope="module")
-def normed(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model that norms the heads of queries and keys, with biases, a window in some layers, and angles stretched by YaRN."""
-    shape = Shape(head_norms=True, biases="all", window=40, whole_layers=2, seed=11)
-    folder = write_checkpoint(tmp_path_factory.mktemp("normed"), shape)
-    stretched = {"rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 128}}
-    path = folder / "config.json"
-    path.write_text(json.dumps(json.loads(path.read_text()) | stretched))
+def blocks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A folder for each of the other blocks."""
+    return {name: written(tmp_path_factory.mktemp("block"), shape) for name, shape in BLOCKS.items()}
+
+
+def written(folder: Path, shape: Shape) -> Path:
+    """Where heads are normed, angles are stretched by YaRN, too."""
+    write_checkpoint(folder, shape)
+    if shape.head_norms:
+        stretched = {"rope_scaling": {"rope_type": "yarn", "factor": 4.0, "original_max_position_embeddings": 128}}
+        path = folder / "config.json"
+        path.write_text(json.dumps(json.loads(path.read_text()) | stretched))
     return folder
 
 
@@ -125,12 +137,13 @@ def test_random_mixes_give_the_bits_of_the_oracle_on_the_other_kernels(
     check_mixes(runner_of(checkpoint, kernels, precision, threads), expected, range(9000, 9012), most=7)
 
 
-@pytest.mark.parametrize(("kernels", "precision", "threads"), [FAST[0], FAST[-1], *PLAIN[:1], PLAIN[-1]])
-def test_random_mixes_give_the_bits_of_the_oracle_where_heads_are_normed(
-    normed: Path, kernels: Kernels, precision: Precision, threads: int
+@pytest.mark.parametrize(("block", "kernels", "precision", "threads"), [*OTHERS, ("normed", *PLAIN[0]), ("normed", *PLAIN[-1])])
+def test_random_mixes_give_the_bits_of_the_oracle_with_other_blocks(
+    blocks: dict[str, Path], block: str, kernels: Kernels, precision: Precision, threads: int
 ) -> None:
-    expected = oracle_of(normed, kernels, precision)
-    check_mixes(runner_of(normed, kernels, precision, threads), expected, range(9100, 9106), most=7)
+    """Heads that are normed, biases, windows in some layers or all, stretched angles."""
+    expected = oracle_of(blocks[block], kernels, precision)
+    check_mixes(runner_of(blocks[block], kernels, precision, threads), expected, range(9100, 9106), most=7)
 
 
 def test_under_a_sliding_window_long_ones_give_blocks_back_and_keep_their_bits(tmp_path_factory: pytest.TempPathFactory) -> None:

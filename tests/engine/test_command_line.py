@@ -142,6 +142,7 @@ def test_a_scan_needs_twice_its_window(checkpoint: Path, reference: Path, capsys
     ("arguments", "words"),
     [
         (["--sequence", "AC-G"], "letters only"),
+        (["--sequence", "<dna>ACGT</dna>"], "letters only"),
         (["--sequence", ""], "at least one"),
         (["--sequence", "A" * 600], "600 positions"),
         (["--fasta", "missing.fa"], "No such file"),
@@ -166,6 +167,7 @@ def test_a_folder_without_a_model_is_one_line_and_status_two(tmp_path: Path, cap
         ("ACGT\n", "line 1"),
         (">a\n>b\nAC\n", "line 1: record a"),
         (">a\nAC1\n", "line 2"),
+        (">a\n<dna>ACGT</dna>\n", "line 2"),
         (">a\n", "record a"),
     ],
 )
@@ -182,3 +184,14 @@ def test_generated_tokens_that_stand_for_no_base_are_counted(tmp_path: Path, cap
     (row,) = json.loads(capsys.readouterr().out)
     assert row["tokens"] == 20
     assert row["silent_tokens"] == 20 - len(row["bases"]) > 0
+
+
+@pytest.mark.parametrize("command", ["score", "embed"])
+def test_of_many_sequences_the_one_that_is_refused_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    """A vocabulary without N and without a token for what is unknown."""
+    folder = write_checkpoint(tmp_path / "model", Shape())
+    (folder / "vocab.json").write_text(json.dumps({"bos": 1, "A": 3, "C": 4, "G": 5, "T": 6}))
+    (tmp_path / "two.fa").write_text(">first\nACGT\n>second\nACNT\n")
+    assert "second: 'N' at position 3 is not in the vocabulary" in refused(folder, capsys, command, "--fasta", tmp_path / "two.fa")

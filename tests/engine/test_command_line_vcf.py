@@ -111,6 +111,12 @@ def test_lower_case_iupac_and_unknown_bases_are_read(command: Command, folder: P
     assert "not%20a%20sequence" in str(value(iupac, "REASON"))
 
 
+def test_a_base_in_the_place_of_a_code_of_the_reference_is_refused_with_the_reason(command: Command, folder: Path) -> None:
+    """As VCF asks for: where the reference holds R, REF is the first base that it may be."""
+    (record,) = command.scored(write_vcf(folder, "two 302 . A G"), status=1)
+    assert "holds%20R%20at%20position%20302%2C%20with%20codes%20that%20stand%20for%20several" in str(value(record, "REASON"))
+
+
 def test_sites_of_a_scan_are_those_of_the_command_scan(
     command: Command, folder: Path, checkpoint: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

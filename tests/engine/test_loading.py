@@ -98,6 +98,16 @@ def test_an_index_may_not_leave_the_folder(tmp_path: Path, checkpoint: Path) -> 
         load(folder, config=SMALL)
 
 
+def test_a_tokenizer_of_another_vocabulary_is_refused(tmp_path: Path, checkpoint: Path) -> None:
+    """A smaller one leaves ids that no sequence has; a larger one would be read past the end of the embedding."""
+    folder = _changed(tmp_path, checkpoint)
+    (folder / "vocab.json").write_text(json.dumps({"bos": 1, "A": 3, "C": 4, "G": 5, "T": 6}))
+    assert load(folder, config=SMALL).tokenizer.size == 7
+    (folder / "vocab.json").write_text(json.dumps({"bos": 1, "A": 3, "C": 4, "G": 5, "T": 11}))
+    with pytest.raises(ModelRefused, match="the tokenizer has ids up to 11 and the model a vocabulary of 11"):
+        load(folder, config=SMALL)
+
+
 def test_the_fingerprint_is_stable_and_changes_with_weights_and_threads(tmp_path: Path, checkpoint: Path) -> None:
     base = load(checkpoint, config=SMALL)
     again = load(checkpoint, config=SMALL)

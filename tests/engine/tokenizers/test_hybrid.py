@@ -44,8 +44,70 @@ def test_a_strange_letter_makes_only_bases_that_were_given_unknown(carbon: Token
     assert carbon.encode("ATCGATN") == Encoded((FIRST + 3 + 433, FIRST + 2), (0, 6, 7), (6,), padded=5)
 
 
-def test_tags_in_a_sequence_are_letters_without_a_word(carbon: Tokenizer) -> None:
-    assert set(carbon.encode("<dna></dna>ACGT").ids[:2]) == {FIRST + 2}
+def test_lower_case_is_upper_case(carbon: Tokenizer) -> None:
+    """Soft-masked repeats are bases like others."""
+    assert carbon.encode("atcgATCGatcg") == carbon.encode("ATCGATCGATCG")
+    assert carbon.encode("ccc") == carbon.encode("CCC")
+
+
+@pytest.mark.parametrize(
+    ("bases", "unknown"),
+    [
+        ("NTCGATATCGAT", range(6)),
+        ("ATCNATATCGAT", range(6)),
+        ("ATCGATATCGAN", range(6, 12)),
+        ("ATCGATRY", range(6, 8)),
+        ("NNNNNNN", range(7)),
+        ("ATCGATAUCGAU", range(6, 12)),
+    ],
+    ids=["first", "inside", "last", "in the word that is filled up", "all", "RNA"],
+)
+def test_one_strange_letter_makes_its_whole_word_unknown(carbon: Tokenizer, bases: str, unknown: range) -> None:
+    found = carbon.encode(bases)
+    assert found.unknown == tuple(unknown)
+    assert {number == FIRST + 2 for number, start in zip(found.ids, found.starts, strict=False) if start in unknown} == {True}
+    assert carbon.decode(found.ids) == bases[: unknown.start] + bases[unknown.stop :]
+
+
+TAGGED = {
+    "tags": "<dna>ATCGAT</dna>",
+    "no end": "<dna>ATCGAT",
+    "no beginning": "ATCGAT</dna>",
+    "nested": "<dna>ATC<dna>GAT</dna></dna>",
+    "two": "<dna>ATCGAT</dna><dna>ATCGAT</dna>",
+    "empty": "<dna></dna>",
+    "text before": "a gene: <dna>ATCGAT</dna>",
+    "text behind": "<dna>ATCGAT</dna> ends here",
+    "upper case": "<DNA>ATCGAT</DNA>",
+}
+
+
+@pytest.mark.parametrize("text", TAGGED.values(), ids=TAGGED)
+def test_no_text_opens_or_closes_a_sequence(carbon: Tokenizer, text: str) -> None:
+    """Whoever brings tags of his own would have them twice: they are letters that no word holds, and every one is said."""
+    found = carbon.encode(text)
+    assert {FIRST, FIRST + 1}.isdisjoint(found.ids)
+    strange = {place for place, symbol in enumerate(text.upper()) if symbol not in "ACGT"}
+    assert strange <= set(found.unknown)
+    assert list(found.starts) == [*range(0, len(text), 6), len(text)]
+
+
+def test_tokens_that_only_fill_the_vocabulary_up_are_no_words(tmp_path: Path, carbon: Tokenizer) -> None:
+    """The published list goes on to a multiple of 128."""
+    folder = layouts.carbon(tmp_path)
+    described = json.loads((folder / "dna_config.json").read_text())
+    described["dna_token_to_id"] |= {f"<unused_{number}>": FIRST + 3 + 4**6 + number for number in range(8)}
+    found = from_folder(layouts.write(folder, dna_config=described))
+    assert (found.size, found.width, found.before) == (carbon.size, carbon.width, carbon.before)
+    assert found.encode("<unused_0>").ids == carbon.encode("<unused_0>").ids
+
+
+@pytest.mark.parametrize("others", [{}, {"tokenizer": {"model": {"type": "BPE", "vocab": {"A": 0, "C": 1, "G": 2, "T": 3}}}}])
+def test_a_folder_that_lost_its_description_is_not_read_as_english(tmp_path: Path, others: dict[str, object]) -> None:
+    folder = layouts.write(layouts.carbon(tmp_path), **others)
+    (folder / "dna_config.json").unlink()
+    with pytest.raises(ModelRefused, match=r"dna_config\.json is missing, .* would read a sequence as English"):
+        from_folder(folder)
 
 
 def test_english_ids_give_no_bases(carbon: Tokenizer) -> None:
