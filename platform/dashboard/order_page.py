@@ -1,13 +1,13 @@
 """The order page, gathered: timeline, flags, provenance, what can be done next."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import cast
 
 from accounts.roles import Verb
 from audit.models import Event
-from dashboard import engine_line, outlook, urgency
+from dashboard import engine_line, less_urgent, outlook, urgency
 from dashboard.outlook import Outlook, Stop
 from dashboard.verdicts import exceptions
 from dashboard.wording import FLAGS, counted, duration, flag, parked
@@ -15,7 +15,7 @@ from engine_queue.models import Run
 from foundation.actor import Actor
 from orders import selectors
 from orders.holding import may_answer
-from orders.models import HoldRequest, Order
+from orders.models import Demotion, HoldRequest, Order
 from reports.release import may_see_scores
 from reports.selectors import ResultsPanel, asked, results_panel
 
@@ -34,6 +34,7 @@ _TITLES = {
     ("orders.order", "order.attention"): "Needs a person",
     ("orders.order", "order.promoted"): "Made more urgent",
     ("orders.order", "order.demoted"): "Made less urgent",
+    ("orders.order", "order.demotion_read"): "Read that it is less urgent",
     ("orders.order", "order.held"): "Put on hold",
     ("orders.order", "order.released"): "Goes on",
     ("orders.order", "order.hold_asked"): "Hold asked for",
@@ -74,13 +75,15 @@ class Entry:
     due: datetime | None = None  # … and what it was due
 
 
-def live(order: Order) -> dict[str, object]:
+def live(actor: Actor, order: Order) -> dict[str, object]:
     """What the live part shows: stage, counts, flags, estimate, all of one reading of the order."""
     seen, request = outlook.outlook(order), selectors.hold_requests([order]).get(order.pk)
+    unread = selectors.unread_demotions(order)
     return {
         "order": order,
-        "token": token(order, seen, request),
+        "token": token(order, seen, request, unread),
         "request_to_hold": request,
+        "less_urgent": less_urgent.of_order(actor, order, unread),
         "place": engine_line.place(order),
         "flags": flags(order),
         "outlook": seen,
@@ -89,7 +92,7 @@ def live(order: Order) -> dict[str, object]:
 
 def whole(actor: Actor, order: Order, parameters: Mapping[str, str]) -> dict[str, object]:
     """The live part and everything around it."""
-    part = live(order)
+    part = live(actor, order)
     seen, asked_for = cast(Outlook, part["outlook"]), cast(HoldRequest | None, part["request_to_hold"])
     panel = results(actor, order, parameters)
     rejected = rejected_inputs(order)
@@ -255,11 +258,11 @@ def results(actor: Actor, order: Order, parameters: Mapping[str, str]) -> Result
     return results_panel(actor, order, sort=wanted.sort, filter=wanted.filter, page=wanted.page)
 
 
-def token(order: Order, seen: Outlook, request: HoldRequest | None) -> str:
+def token(order: Order, seen: Outlook, request: HoldRequest | None, unread: Sequence[Demotion]) -> str:
     """Changes whenever more than the counts has changed, so that the page re-reads its other parts too."""
     stops = seen.earlier + len(seen.stops) - 0.5 * (seen.standing is not None)
-    asked = request.pk if request else ""
-    return f"{order.state}.{order.attention}.{order.hold_reason}.{order.priority}.{order.risk}.{stops:g}.{asked}"
+    asked, told = request.pk if request else "", unread[-1].pk if unread else ""
+    return f"{order.state}.{order.attention}.{order.hold_reason}.{order.priority}.{order.risk}.{stops:g}.{asked}.{told}"
 
 
 def may_cancel(actor: Actor, order: Order) -> bool:

@@ -4,10 +4,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from uuid import UUID
 
+from django.http import QueryDict
+from django.urls import reverse
+
 from accounts.roles import Verb
 from foundation.actor import Actor
 from foundation.errors import HelicaseError, Refused, Stale
-from orders import holding, urgency
+from orders import demotions, holding, urgency
 from orders.errors import InvalidOrder
 from orders.holding import Answered
 from orders.models import HoldRequest, Order
@@ -22,6 +25,7 @@ DONE = {
     "confirm": "Order {} is on hold.",
     "decline": "You have declined: order {} goes on.",
     "withdraw": "You have taken your request back: order {} goes on.",
+    "read": "You have read that order {} is less urgent.",
 }
 CHANGED = "The order has changed since you opened this page, perhaps by a click of your own. It is shown here as it stands now."
 
@@ -33,6 +37,8 @@ def change(*, actor: Actor, order: Order, data: Mapping[str, str]) -> str:
         raise Refused("The page asked for nothing that can be done.", code="order.unknown-deed")
     if deed in _ANSWERS:
         _answer(actor, order, data)
+    elif deed == "read":
+        demotions.read(order=order, last=_number(data.get("last", "")), actor=actor)
     elif deed == "ask":
         holding.ask(order=order, reason=data.get("hold", ""), words=data.get("words", ""), actor=actor)
     else:
@@ -42,13 +48,17 @@ def change(*, actor: Actor, order: Order, data: Mapping[str, str]) -> str:
 
 def form(actor: Actor, order: Order) -> dict[str, object]:
     """What the page offers."""
-    return _offered(actor, order, hold_requests([order]).get(order.pk))
+    asked_for = hold_requests([order]).get(order.pk)
+    return _offered(actor, order, asked_for) | {
+        "needs_two": order.placed_by_id != actor.id and urgency.held_by_two(order),
+        "was_stat": demotions.from_stat(order),
+    }
 
 
 def _offered(actor: Actor, order: Order, request: HoldRequest | None) -> dict[str, object]:
     parties = (order.ordering_organisation_id, order.performing_laboratory_id)
-    is_open, stat = order.state in Order.OPEN, actor.may(Verb.STAT, *parties)
-    others = [priority for priority in Priority if priority != order.priority and (stat or priority != Priority.STAT)]
+    is_open, stat, waits = order.state in Order.OPEN, actor.may(Verb.STAT, *parties), urgency.stat_must_wait(order, actor)
+    offered = [priority for priority in Priority if priority != Priority.STAT or (stat and not waits)]
     request = request if is_open and not order.hold_reason else None
     may_hold = is_open and actor.may(Verb.HOLD, *parties)
     return {
@@ -58,9 +68,9 @@ def _offered(actor: Actor, order: Order, request: HoldRequest | None) -> dict[st
         "request_to_hold": request,
         "asked_by_me": request is not None and request.asked_by_id == actor.id,
         "may_answer": request is not None and holding.may_answer(actor, order, request),
-        "needs_two": order.priority == Priority.STAT and order.placed_by_id != actor.id,
         "open_minutes": int(holding.OPEN_FOR.total_seconds() // 60),
-        "priorities": [priority.value for priority in others],
+        "priorities": [priority.value for priority in offered if priority != order.priority],
+        "stat_must_wait": stat and waits,
         "holds": [(str(reason), reason.words) for reason in urgency.HOLD_REASONS],
     }
 
@@ -85,11 +95,21 @@ def said(error: HelicaseError) -> str:
     return CHANGED if isinstance(error, Stale) else str(error)
 
 
+def back(order: Order, data: Mapping[str, str]) -> str:
+    """Where the answer leads: to the worklist as it was, for what was sent from there; else to the order."""
+    if "list" not in data:
+        return reverse("order", args=[order.pk])
+    return f"{reverse('worklist')}?{QueryDict(data['list']).urlencode()}".rstrip("?")
+
+
+def _number(said: str) -> int:
+    """A version or an id that a form sent; 0, which none is, for anything else."""
+    return int(said) if said.isdecimal() and len(said) < 10 else 0
+
+
 def _steer(actor: Actor, order: Order, data: Mapping[str, str]) -> None:
     """What one person does alone, on the order as he has seen it."""
-    seen = data.get("edits", "")
-    edits = int(seen) if seen.isdecimal() and len(seen) < 10 else 0
-    on: dict[str, Any] = {"order": order, "actor": actor, "expected_edits": edits}
+    on: dict[str, Any] = {"order": order, "actor": actor, "expected_edits": _number(data.get("edits", ""))}
     match data["do"]:
         case "priority":
             urgency.change_priority(priority=data.get("priority", ""), reason=data.get("reason", ""), **on)

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from accounts.roles import Verb
-from dashboard import engine_line, outlook, stages
+from dashboard import engine_line, less_urgent, outlook, stages
+from dashboard.less_urgent import News
 from dashboard.wording import WAY_OUT, between, flag, parked
 from foundation.actor import Actor
 from orders import selectors
@@ -64,6 +65,7 @@ class Page:
     rows: list[Row]
     worklist: Worklist
     to_answer: list[HoldRequest]  # holds that this person can confirm or decline
+    less_urgent: list[News]  # orders of this person that others made less urgent, which he has not read
     empty: str
 
     @property
@@ -101,6 +103,7 @@ def page(actor: Actor, *, chip: str, search: str, number: int) -> Page:
         rows=[rows[order.pk] for order in found.rows],
         worklist=found,
         to_answer=[asked for asked in found.asked.values() if may_answer(actor, asked.order, asked)],
+        less_urgent=less_urgent.of_person(actor),
         empty=f"No order matches “{found.search}”." if found.search else EMPTY[found.chip],
     )
 

@@ -1,4 +1,4 @@
-"""Hold a STAT order that another person placed: one asks, a second one agrees in time, and until then the work goes on."""
+"""Hold an order of another person that is or was STAT: one asks, a second one agrees in time, and until then the work goes on."""
 
 from datetime import timedelta
 from typing import Any, cast
@@ -17,7 +17,6 @@ from orders.errors import InvalidOrder
 from orders.machines import HOLD_REQUEST
 from orders.models import HoldRequest, Order
 from orders.remarks import remark
-from registry.priority import Priority
 
 OPEN_FOR = timedelta(minutes=15)
 ACTOR = process("hold requests")
@@ -36,7 +35,7 @@ class Alone(Refused):
 
 
 def ask(*, order: Order, reason: str, words: str, actor: Actor) -> HoldRequest:
-    """Ask that a STAT order waits, for a coded reason. The same person asking twice has asked once.
+    """Ask that an order waits that only two people hold, for a coded reason. The same person asking twice has asked once.
 
     Raises `NotPermitted`, `InvalidOrder` or `Refused`.
     """
@@ -49,7 +48,7 @@ def ask(*, order: Order, reason: str, words: str, actor: Actor) -> HoldRequest:
         locked = urgency.open_order(order)
         if locked.hold_reason:
             raise urgency.Held(code="order.on-hold")
-        if locked.priority != Priority.STAT or locked.placed_by_id == actor.id:
+        if locked.placed_by_id == actor.id or not urgency.held_by_two(locked):
             raise Alone(code="hold.alone")
         found = _open_of(locked)
         if found is not None and found.asked_by_id == actor.id:
@@ -75,7 +74,7 @@ def confirm(*, request: HoldRequest, words: str, actor: Actor) -> None:
         if not asker.may(Verb.HOLD, locked.ordering_organisation_id, locked.performing_laboratory_id):
             raise Refused(f"{asker.name}, who asked for it, may not hold this order any more. Ask anew.", code="hold.asker-left")
         _end(found, "confirmed", actor, said)
-        urgency.put_on_hold(locked, found.reason, actor, {"asked_by": str(asker.id), "request": str(found.pk)})
+        urgency.put_on_hold(locked, found.reason, actor, {"asked_by": str(asker.id), "request": str(found.pk)}, agreed=True)
 
 
 def decline(*, request: HoldRequest, words: str, actor: Actor) -> None:

@@ -180,6 +180,7 @@ class Order(models.Model):
     version = models.PositiveIntegerField(default=1)  # of everything, results included: what pages follow
     edits = models.PositiveIntegerField(default=1)  # what people changed: a stale page cannot overwrite it
     hold_reason = models.CharField(max_length=60, blank=True)
+    hold_agreed = models.BooleanField(default=False, db_default=False)  # its requester put it on hold, or two people did
     attention = models.CharField(max_length=60, blank=True)  # reason code; blank: nothing needs a person
     conflicts_with = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="+")  # same placer number
     cancelled_reason = models.CharField(max_length=500, blank=True)  # a person's words; the event holds a code
@@ -213,6 +214,9 @@ class Order(models.Model):
             models.CheckConstraint(
                 condition=~Q(priority="stat") | ~Q(stat_reason="") | ~Q(attention=""), name="stat_has_reason_or_flag"
             ),
+            models.CheckConstraint(
+                condition=~Q(priority="stat") | Q(hold_reason="") | Q(hold_agreed=True), name="stat_hold_agreed"
+            ),
             models.CheckConstraint(condition=Q(items_done__lte=models.F("items_total")), name="order_counts_in_order"),
             models.CheckConstraint(
                 condition=Q(risk="") | Q(risk__in=["at_risk", "late"], scored_at=None, ended_at=None), name="risk_ends_with_results"
@@ -244,7 +248,7 @@ class Order(models.Model):
 
 
 class HoldRequest(models.Model):
-    """One person asks that a STAT order waits; it does when a second person agrees in time."""
+    """One person asks that an order that is or was STAT waits; it does when a second person agrees in time."""
 
     id = models.BigAutoField(primary_key=True)
     organisation_id = models.UUIDField()  # the performing laboratory
@@ -276,6 +280,34 @@ class HoldRequest(models.Model):
     def audit_organisation_id(self) -> UUID:
         """Whose auditors see its events."""
         return self.organisation_id
+
+
+class Demotion(models.Model):
+    """Somebody else than its requester made an order less urgent. It stands until the order has that urgency again."""
+
+    id = models.BigAutoField(primary_key=True)
+    organisation_id = models.UUIDField()  # the performing laboratory
+    order = models.ForeignKey(Order, on_delete=models.PROTECT, related_name="demotions")
+    requester = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")  # who placed it, and is told
+    by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
+    before = models.CharField(max_length=10, choices=Priority.choices)
+    after = models.CharField(max_length=10, choices=Priority.choices)
+    words = models.CharField(max_length=300)
+    at = models.DateTimeField()
+    read_at = models.DateTimeField(null=True)  # by the requester
+    undone_at = models.DateTimeField(null=True)  # as urgent as before, or its requester has changed the priority himself
+
+    objects = ScopedManager()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=~Q(by=models.F("requester")), name="demoted_by_another"),
+            models.CheckConstraint(
+                condition=Q(before__in=Priority.values, after__in=Priority.values) & ~Q(before=models.F("after")),
+                name="demoted_from_and_to",
+            ),
+        ]
+        indexes = [models.Index(fields=["requester"], condition=Q(read_at=None, undone_at=None), name="demotion_unread")]
 
 
 class AccessionCounter(models.Model):

@@ -12,7 +12,7 @@ from audit.models import Event
 from foundation import clock
 from foundation.actor import Actor
 from foundation.errors import NotFound
-from orders.models import HoldRequest, Intake, IntakeRecord, Order, Patient, PatientIdentifier
+from orders.models import Demotion, HoldRequest, Intake, IntakeRecord, Order, Patient, PatientIdentifier
 from registry.models import TestVersion
 from registry.priority import PRIORITY_RANK, Priority
 
@@ -91,6 +91,22 @@ def hold_requests(orders: Iterable[Order]) -> dict[UUID, HoldRequest]:
 def _asked(requests: QuerySet[HoldRequest]) -> dict[UUID, HoldRequest]:
     waiting = requests.filter(state="open", expires_at__gt=clock.now()).select_related("order", "asked_by")
     return {request.order_id: request for request in waiting.order_by("expires_at")}
+
+
+def demotions_to_read(actor: Actor) -> list[Demotion]:
+    """What others took from the urgency of open orders that this person placed, and he has not read: the oldest first."""
+    return list(_unread(Demotion.objects.filter(requester_id=actor.id, order__ended_at=None, order__in=_in_reach(actor))))
+
+
+def unread_demotions(order: Order) -> list[Demotion]:
+    """What others took from the urgency of an open order, and its requester has not read: the oldest first."""
+    if order.ended_at is not None or not order.priority_reason:  # closed, or nobody has changed its priority
+        return []
+    return list(_unread(Demotion.objects.filter(order=order)))
+
+
+def _unread(demotions: QuerySet[Demotion]) -> QuerySet[Demotion]:
+    return demotions.filter(read_at=None, undone_at=None).select_related("order", "by").order_by("id")
 
 
 def names(people: Iterable[str]) -> dict[str, str]:

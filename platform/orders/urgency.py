@@ -14,7 +14,7 @@ from foundation import clock
 from foundation.actor import Actor
 from foundation.errors import Refused, Stale
 from foundation.reasons import Reason
-from orders import hints
+from orders import demotions, hints
 from orders.errors import InvalidOrder
 from orders.machines import HOLD_REQUEST
 from orders.models import HoldRequest, Order
@@ -33,7 +33,11 @@ class Held(Refused):
 
 
 class TwoPeople(Refused):
-    """A STAT order is put on hold by the person who placed it, or by two people together."""
+    """A STAT order, or one that another than its requester took STAT from, is put on hold by who placed it or by two people."""
+
+
+class HeldByOne(Refused):
+    """One person alone put this order on hold, and a STAT order does not wait for that. Let it go on, then make it STAT."""
 
 
 def change_priority(*, order: Order, priority: str, reason: str, actor: Actor, expected_edits: int | None = None) -> None:
@@ -55,11 +59,14 @@ def change_priority(*, order: Order, priority: str, reason: str, actor: Actor, e
         if before == priority:
             raise InvalidOrder({"priority": [f"The order is {Priority(priority).label} already."]})
         action = "order.promoted" if rank < locked.rank else "order.demoted"
+        if priority == Priority.STAT and stat_must_wait(locked, actor):
+            raise HeldByOne(code="hold.by-one")
         changes: dict[str, Any] = {"priority": priority, "rank": rank, **_due(locked, priority)}
-        changes |= _words(locked, priority, words)
-        if before == Priority.STAT:
-            void_request(locked, actor)
+        changes |= _words(locked, priority, words) | _agreement(locked, priority)
         _change(locked, action, actor, {"from": before, "to": priority}, **changes)
+        demotions.follow(locked, before=before, words=words, actor=actor)
+        if not held_by_two(locked):
+            void_request(locked, actor)
         for run in _open_runs(locked):
             steering.reclass_run(run, rank=rank, due_at=locked.result_due or run.due_at, actor=actor)
 
@@ -67,8 +74,8 @@ def change_priority(*, order: Order, priority: str, reason: str, actor: Actor, e
 def hold(*, order: Order, reason: str, actor: Actor, second: Actor | None = None, expected_edits: int | None = None) -> None:
     """Put an open order on hold for a coded reason: nothing of it starts, what computes stands still, no report of it is released.
 
-    A STAT order wants its requester, or a `second` person who may hold it. Raises `NotPermitted`, `InvalidOrder`, `Refused` or
-    `Stale`.
+    An order that is `held_by_two` wants its requester, or a `second` person who may hold it. Raises `NotPermitted`, `InvalidOrder`,
+    `Refused` or `Stale`.
     """
     require(actor, Verb.HOLD, order.ordering_organisation_id, order.performing_laboratory_id)
     if reason not in HOLD_REASONS:
@@ -77,15 +84,26 @@ def hold(*, order: Order, reason: str, actor: Actor, second: Actor | None = None
         locked = open_order(order, expected_edits)
         if locked.hold_reason:
             raise Held(code="order.on-hold")
-        if locked.priority == Priority.STAT and not _agreed(locked, actor, second):
+        agreed = _agreed(locked, actor, second)
+        if held_by_two(locked) and not agreed:
             raise TwoPeople(code="hold.two-people")
         void_request(locked, actor)
-        put_on_hold(locked, reason, actor, {"second": str(second.id)} if second else {})
+        put_on_hold(locked, reason, actor, {"second": str(second.id)} if second else {}, agreed=agreed)
 
 
-def put_on_hold(locked: Order, reason: str, actor: Actor, facts: dict[str, str]) -> None:
-    """Hold an order that is locked and open, whoever had to agree having agreed."""
-    _change(locked, "order.held", actor, facts, reason=reason, hold_reason=reason)
+def held_by_two(order: Order) -> bool:
+    """Whether only its requester or two people put it on hold: it is STAT, or was until another than its requester demoted it."""
+    return order.priority == Priority.STAT or demotions.from_stat(order) is not None
+
+
+def stat_must_wait(order: Order, actor: Actor) -> bool:
+    """Whether this person cannot make it STAT before it goes on: one person put it on hold, and its requester agreed to nothing."""
+    return bool(order.hold_reason) and not order.hold_agreed and actor.id != order.placed_by_id
+
+
+def put_on_hold(locked: Order, reason: str, actor: Actor, facts: dict[str, str], *, agreed: bool) -> None:
+    """Hold an order that is locked and open, whoever had to agree having agreed; `agreed`: its requester did, or two people."""
+    _change(locked, "order.held", actor, facts, reason=reason, hold_reason=reason, hold_agreed=agreed)
     for run in _open_runs(locked):
         steering.hold_run(run, actor=actor, reason=reason)
 
@@ -103,7 +121,7 @@ def release(*, order: Order, actor: Actor, expected_edits: int | None = None) ->
         locked = open_order(order, expected_edits)
         if not locked.hold_reason:
             raise Refused("This order is not on hold.", code="order.not-on-hold")
-        _change(locked, "order.released", actor, {}, reason=locked.hold_reason, hold_reason="")
+        _change(locked, "order.released", actor, {}, reason=locked.hold_reason, hold_reason="", hold_agreed=False)
         for run in _open_runs(locked):
             steering.release_run(run, actor=actor)
 
@@ -138,6 +156,11 @@ def _words(order: Order, priority: str, reason: str) -> dict[str, str]:
     if priority == Priority.STAT:
         return {**words, "stat_reason": reason}
     return {**words, "attention": ""} if order.attention == Reason.STAT_REASON_MISSING else words
+
+
+def _agreement(order: Order, priority: str) -> dict[str, bool]:
+    """Of an order on hold that becomes STAT: two people agreed, or its requester does so now."""
+    return {"hold_agreed": True} if priority == Priority.STAT and order.hold_reason else {}
 
 
 def _agreed(order: Order, actor: Actor, second: Actor | None) -> bool:

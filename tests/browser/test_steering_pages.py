@@ -3,6 +3,8 @@
 import pytest
 from playwright.sync_api import expect
 
+from accounts.models import User
+from accounts.services import actor_for
 from orders.models import HoldRequest, Order
 from tests.browser.served import NARROW, elsewhere
 from tests.browser.test_every_page import serious
@@ -57,6 +59,46 @@ def test_a_changed_priority_is_told_in_the_head_of_an_open_page(person):
     deciding.get_by_role("button", name="Change the priority").click()
     expect(watching.locator("#order-priority")).to_contain_text("ASAP")
     expect(watching.locator("#timeline")).to_contain_text("no fever any more")
+
+
+def of_the_requester():
+    """A STAT order that the requester of the demonstration placed."""
+    first, requester = Order.objects.earliest("placed_at"), User.objects.get(email__startswith="requester@")
+    test = make_test_version(laboratory=first.performing_laboratory)
+    intake = make_ready_intake(test_version=test, organisation=requester.memberships.get().organisation)
+    return str(placed(intake=intake, actor=actor_for(requester), priority="stat").pk)
+
+
+def follow(page, address):
+    page.goto(address)
+    page.wait_for_selector("#link-state[data-link=live]")
+    return page
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_a_requester_reads_without_a_reload_that_his_order_is_less_urgent_and_is_told_no_more_when_he_says_so(person, scheme):
+    order = elsewhere(of_the_requester)
+    pages = person("requester", color_scheme=scheme), person("requester", color_scheme=scheme), person("analyst")
+    listed, shown, deciding = (one.page for one in pages)
+    follow(listed, "/?chip=mine")
+    follow(shown, f"/orders/{order}/")
+    deciding.goto(f"/orders/{order}/urgency")
+    deciding.check("input[value=urgent]")
+    deciding.fill("#id_reason", "no fever any more")
+    deciding.get_by_role("button", name="Change the priority").click()
+    for page in (listed, shown):
+        expect(page.locator(".news")).to_contain_text("no longer ⚡ STAT: Anna Analyst")
+        assert serious(page) == []
+        page.set_viewport_size(NARROW)
+        assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
+    sent = []
+    listed.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
+    listed.locator(f"#read-{order}").dblclick()
+    expect(listed.locator("p.good")).to_contain_text("You have read that order")
+    assert len(sent) == 1 and listed.url.endswith("/?chip=mine")
+    for page in (listed, shown):
+        expect(page.locator(".news")).to_have_count(0)
+    expect(shown.locator("#timeline")).to_contain_text("Read that it is less urgent")
 
 
 def test_a_double_click_is_one_request(person):

@@ -66,6 +66,7 @@ def expected(role: Role, side: str) -> dict[str, int]:
         "to cancel": cancels if sees == 200 else 404,
         "to promote": (302 if role in PROMOTE else 409) if sees == 200 else 404,
         "to hold": (302 if role in HOLD else 409) if sees == 200 else 404,
+        "to read": 409 if sees == 200 else 404,  # it is another's order
     }
 
 
@@ -83,6 +84,7 @@ def test_every_door_opens_to_the_roles_that_the_design_names_and_to_no_other(ord
     order.refresh_from_db()
     wanted = {"do": "hold", "hold": "hold.specimen", "edits": order.edits}
     found["to hold"] = client.post(address("order-urgency", order), wanted).status_code
+    found["to read"] = client.post(address("order-urgency", order), {"do": "read", "last": 1}).status_code
     order.refresh_from_db()
     data["edits"] = order.edits
     found["to cancel"] = client.post(address("order-cancel", order), data).status_code
@@ -104,8 +106,11 @@ def test_a_stranger_cannot_cancel(order: Order) -> None:
     assert response.status_code == 404 and order.ended_at is None
 
 
-@pytest.mark.parametrize("deed", [{"do": "priority", "priority": "asap", "reason": "no"}, {"do": "hold", "hold": "hold.specimen"}])
-def test_a_stranger_neither_promotes_nor_holds(order: Order, deed: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    "deed",
+    [{"do": "priority", "priority": "asap", "reason": "no"}, {"do": "hold", "hold": "hold.specimen"}, {"do": "read", "last": "1"}],
+)
+def test_a_stranger_neither_promotes_nor_holds_nor_says_that_he_has_read(order: Order, deed: dict[str, str]) -> None:
     client = as_role(Role.DIRECTOR, make_laboratory())
     response = client.post(address("order-urgency", order), {**deed, "edits": order.edits})
     order.refresh_from_db()

@@ -78,7 +78,7 @@ def test_the_worklist_takes_as_many_queries_for_sixty_orders_as_for_three(ward, 
     for n in range(57):
         ward.order(priority="stat" if n % 9 == 1 else "routine")
     many = queries(lambda: read(client, "worklist", **query))
-    assert len(many) == len(few) <= 20, many
+    assert len(many) == len(few) <= 21, many
 
 
 @pytest.mark.parametrize("name", ["order", "order-live"])

@@ -6,12 +6,15 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from accounts.models import User
 from accounts.roles import Role
+from accounts.services import actor_for
+from audit.models import Event
 from engine_queue.models import Job, Run
 from foundation.actor import Actor
 from foundation.errors import HelicaseError
-from orders import holding, services, urgency
-from orders.models import HoldRequest, Order
+from orders import demotions, holding, services, urgency
+from orders.models import Demotion, HoldRequest, Order
 from tests.engine_queue.rows import in_thread_of_its_own
 from tests.factories import make_actor, make_order
 
@@ -73,3 +76,33 @@ def test_cancelled_held_and_promoted_at_once_it_is_cancelled_or_goes_on_whole(or
     assert HoldRequest.objects.get().state in ("confirmed", "void") or order.state != "cancelled"
     if order.state != "cancelled":
         assert run.held == bool(order.hold_reason) and {(job.held, job.rank) for job in jobs} == {(run.held, order.rank)}
+
+
+def test_who_demotes_and_holds_at_once_holds_nothing(order: Order) -> None:
+    one = somebody(order)
+    found = at_once([
+        lambda: urgency.change_priority(order=order, priority="urgent", reason="better", actor=one),
+        *[lambda: urgency.hold(order=order, reason="hold.input", actor=one)] * (PEOPLE - 1),
+    ])  # fmt: skip
+    assert found == ["", *["TwoPeople"] * (PEOPLE - 1)]
+    assert (Order.objects.get().priority, Order.objects.get().hold_reason) == ("urgent", "")
+
+
+def test_of_one_who_holds_and_one_who_makes_it_stat_at_once_the_first_has_his_way(clone_db: str, valkey_url: str) -> None:
+    order = make_order(priority="urgent")
+    first, second = somebody(order), somebody(order)
+    found = at_once([
+        lambda: urgency.hold(order=order, reason="hold.input", actor=first),
+        lambda: urgency.change_priority(order=order, priority="stat", reason="sepsis", actor=second),
+    ])  # fmt: skip
+    order.refresh_from_db()
+    assert (found, order.priority, order.hold_reason) in (
+        (["", "HeldByOne"], "urgent", "hold.input"), (["", "TwoPeople"], "stat", ""),
+    )  # fmt: skip
+
+
+def test_who_reads_at_once_has_read_once(order: Order) -> None:
+    urgency.change_priority(order=order, priority="urgent", reason="better", actor=somebody(order))
+    last, placer = Demotion.objects.get().pk, actor_for(User.objects.get(pk=order.placed_by_id))
+    assert at_once([lambda: demotions.read(order=order, last=last, actor=placer)] * PEOPLE) == [""] * PEOPLE
+    assert Event.objects.filter(action="order.demotion_read").count() == 1

@@ -25,7 +25,7 @@ def order(request: ActorRequest, pk: UUID) -> HttpResponse:
 def order_live(request: ActorRequest, pk: UUID) -> HttpResponse:
     """Counts and stage; the other parts too when more than the counts has changed since the page was read."""
     found = order_for(request.actor, pk)
-    part = order_page.live(found)
+    part = order_page.live(request.actor, found)
     if request.GET.get("shown") == part["token"]:
         return render(request, "dashboard/parts/order_live.html", part)
     context = order_page.whole(request.actor, found, request.GET)
@@ -51,7 +51,7 @@ def order_cancel(request: ActorRequest, pk: UUID) -> HttpResponse:
 @require_http_methods(["GET", "POST"])
 @page
 def order_urgency(request: ActorRequest, pk: UUID) -> HttpResponse:
-    """Another priority, a hold, or its end."""
+    """Another priority, a hold, or its end; and that its requester has read of another priority."""
     found = order_for(request.actor, pk)
     if request.method == "GET":
         return render(request, "dashboard/urgency.html", urgency.form(request.actor, found))
@@ -60,4 +60,4 @@ def order_urgency(request: ActorRequest, pk: UUID) -> HttpResponse:
     except HelicaseError as error:
         return render(request, "dashboard/urgency.html", urgency.refused(request.actor, pk, request.POST, error), status=409)
     messages.success(request, said)
-    return redirect("order", pk=pk)
+    return redirect(urgency.back(found, request.POST))

@@ -24,7 +24,8 @@ class Command(BaseCommand):
         deed.add_argument("--hold", metavar="CODE", help=", ".join(urgency.HOLD_REASONS))
         deed.add_argument("--release", action="store_true", help="let an order on hold go on")
         parser.add_argument("--reason", default="", help="why the priority changes")
-        parser.add_argument("--second", default="", metavar="EMAIL", help="the second person, who agrees to hold a STAT order")
+        second = "the second person, who agrees to hold an order that is or was STAT"
+        parser.add_argument("--second", default="", metavar="EMAIL", help=second)
 
     def handle(self, *args: Any, **options: Any) -> None:
         order = Order.objects.filter(accession=options["accession"]).first()
