@@ -1,5 +1,6 @@
 """What was asked of workers that run, as the engine page tells it: who, when, what became of it, how long it took."""
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -34,6 +35,7 @@ class ErrandRow:
     measured: str  # in words
     said: str  # why it was refused, or what stands in its way
     ended_at: datetime | None
+    picture: int | None  # number under which its trace is kept
 
 
 def rows(actor: Actor) -> list[ErrandRow]:
@@ -42,16 +44,17 @@ def rows(actor: Actor) -> list[ErrandRow]:
     One that concerns no laboratory yet is shown to everybody who may look at the engine anywhere.
     """
     alive = {worker.name for worker in selectors.workers("engine") if worker.alive}
-    found = selectors.errands(actor.organisations(Verb.VIEW_ENGINE))[:MOST]
-    return sorted((_row(errand, errand.worker in alive) for errand in found), key=lambda row: row.ended_at is not None)
+    found = list(selectors.errands(actor.organisations(Verb.VIEW_ENGINE))[:MOST])
+    traced = selectors.traced([errand.pk for errand in found])
+    return sorted((_row(errand, errand.worker in alive, traced) for errand in found), key=lambda row: row.ended_at is not None)
 
 
-def _row(errand: Errand, alive: bool) -> ErrandRow:
+def _row(errand: Errand, alive: bool, traced: Collection[int]) -> ErrandRow:
     mark, state, said = _state(errand, alive)
     return ErrandRow(
         asked_at=errand.asked_at, asked_by=errand.asked_by, worker=errand.worker, verb=errand.verb.capitalize(),
         deployment=errand.deployment_id, mark=mark, state=state, measured=_measured(errand.measured), said=said,
-        ended_at=errand.ended_at,
+        ended_at=errand.ended_at, picture=errand.pk if errand.pk in traced else None,
     )  # fmt: skip
 
 

@@ -18,4 +18,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("orders/<uuid:pk>/urgency", order.order_urgency, name="order-urgency"),
     path("engine/", engine.engine, name="engine"),
     path("engine/live", engine.engine_live, name="engine-live"),
+    path("engine/traces", engine.engine_trace, name="engine-trace"),
+    path("engine/traces/<int:pk>.svg", engine.engine_picture, {"ending": "svg"}, name="engine-trace.svg"),
+    path("engine/traces/<int:pk>.json", engine.engine_picture, {"ending": "json"}, name="engine-trace.json"),
 ]

@@ -106,11 +106,20 @@ def _require_a_look(actor: Actor, deployment: str) -> list[UUID]:
     """The laboratories in which the actor may look at the engine, as its page is shown: of those that offer tests on the
     deployment, of any where none does. Raises `NotPermitted` where there is none.
     """
-    concerned, may = loading.concerned([deployment]), actor.organisations(Verb.VIEW_ENGINE)
-    found = [laboratory for laboratory in concerned if laboratory in may] if concerned else sorted(may)
+    found = _looks(actor, deployment)
     if not found:
         raise NotPermitted("Your role does not allow this (view_engine).", code="access.not-permitted")
     return found
+
+
+def may_look(actor: Actor, deployment: str) -> bool:
+    """Whether this person may ask what an engine of this deployment did."""
+    return bool(_looks(actor, deployment))
+
+
+def _looks(actor: Actor, deployment: str) -> list[UUID]:
+    concerned, may = loading.concerned([deployment]), actor.organisations(Verb.VIEW_ENGINE)
+    return [laboratory for laboratory in concerned if laboratory in may] if concerned else sorted(may)
 
 
 def already(deployment: str) -> str:

@@ -97,6 +97,11 @@ def errands(organisations: Collection[UUID]) -> QuerySet[Errand]:
     return Errand.objects.filter(Exists(ours) | ~Exists(offered)).defer("trace").order_by("-pk")
 
 
+def traced(pks: Collection[int]) -> set[int]:
+    """Those of these errands whose trace is there and still kept."""
+    return set(Errand.objects.filter(pk__in=pks, verb="trace", state="done", trace__isnull=False).values_list("pk", flat=True))
+
+
 def positions(run_ids: Collection[UUID]) -> dict[UUID, int]:
     """Jobs that start before the next one of each of these runs; a run of which none waits is left out."""
     if not run_ids:

@@ -13,6 +13,7 @@ pytestmark = pytest.mark.django_db
 OPEN = ["login", "logout", "health-live", "health-ready"]
 OF_AN_ORDER = ["order", "order-live", "order-cancel", "order-urgency", "report-page", "report-pdf", "order-results.csv"]
 FOR_ALL, OF_THE_FORM, OF_THE_ENGINE = ["worklist", "worklist-live"], ["order-new", "order-input"], ["engine", "engine-live"]
+OF_A_TRACE = ["engine-trace", "engine-trace.svg", "engine-trace.json"]  # who gets them: test_traces_page
 # Who does what, written down a second time: not read from the table that the platform reads.
 PLACE = {"requester", "accessioner", "analyst", "director", "service"}
 CANCEL = {"requester", "accessioner", "analyst", "director"}
@@ -30,7 +31,8 @@ def order() -> Order:
 
 
 def address(name: str, order: Order) -> str:
-    return reverse(name, args=[order.intake_id if name == "intake" else order.pk] if name in [*OF_AN_ORDER, "intake"] else [])
+    numbers = {"intake": order.intake_id, **dict.fromkeys(OF_AN_ORDER, order.pk), **dict.fromkeys(OF_A_TRACE[1:], 1)}
+    return reverse(name, args=[numbers[name]] if name in numbers else [])
 
 
 def as_role(role: Role | str, organisation: object) -> Client:
@@ -41,10 +43,10 @@ def as_role(role: Role | str, organisation: object) -> Client:
 
 def test_the_list_of_doors_in_this_file_is_complete() -> None:
     named = {name for name in get_resolver().reverse_dict if isinstance(name, str)}
-    assert named == {*OPEN, *OF_AN_ORDER, *FOR_ALL, *OF_THE_FORM, *OF_THE_ENGINE, "intake"}
+    assert named == {*OPEN, *OF_AN_ORDER, *FOR_ALL, *OF_THE_FORM, *OF_THE_ENGINE, *OF_A_TRACE, "intake"}
 
 
-@pytest.mark.parametrize("name", [*OF_AN_ORDER, "intake", *FOR_ALL, *OF_THE_FORM, *OF_THE_ENGINE])
+@pytest.mark.parametrize("name", [*OF_AN_ORDER, "intake", *FOR_ALL, *OF_THE_FORM, *OF_THE_ENGINE, *OF_A_TRACE])
 def test_nobody_is_sent_to_the_login_page(order: Order, name: str) -> None:
     response = Client().get(address(name, order))
     assert response.status_code == 302 and response["Location"].startswith(reverse("login"))

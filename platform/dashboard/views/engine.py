@@ -1,13 +1,16 @@
 """The engine page, for those who look after it."""
 
+from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.http import HttpResponse
-from django.shortcuts import render
+from django.http import HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST
 
 from accounts.middleware import ActorRequest
 from accounts.roles import Verb
-from dashboard import engine_line, errand_rows
+from dashboard import engine_line, errand_rows, traces
 from dashboard.views.responses import page
+from foundation.errors import HelicaseError
 
 
 @page
@@ -22,8 +25,30 @@ def engine_live(request: ActorRequest) -> HttpResponse:
     return _show(request, "dashboard/parts/engine_live.html")
 
 
+@require_POST
+@page
+def engine_trace(request: ActorRequest) -> HttpResponseRedirect:
+    """Ask a worker what it did in its last seconds."""
+    try:
+        messages.success(request, traces.ask(request.actor, request.POST))
+    except HelicaseError as error:
+        messages.warning(request, str(error)[:1].upper() + str(error)[1:])
+    return redirect("engine")
+
+
+@page
+def engine_picture(request: ActorRequest, pk: int, ending: str) -> HttpResponse:
+    """What it answered, as a picture or for Perfetto."""
+    answer = HttpResponse(traces.picture(request.actor, pk, ending), content_type=traces.TYPES[ending])
+    where = "inline" if ending == "svg" else "attachment"
+    answer["Content-Disposition"] = f'{where}; filename="{traces.file_name(pk, ending)}"'
+    return answer
+
+
 def _show(request: ActorRequest, template: str) -> HttpResponse:
     if not request.actor.organisations(Verb.VIEW_ENGINE):
         raise PermissionDenied
-    shown = {"engine": engine_line.overview(), "errands": errand_rows.rows(request.actor), "risks": engine_line.risks()}
-    return render(request, template, shown)
+    seen = engine_line.overview()
+    shown = {"engine": seen, "errands": errand_rows.rows(request.actor), "risks": engine_line.risks()}
+    asked = traces.traceable(request.actor, [deployment.name for deployment in seen.deployments if deployment.workers])
+    return render(request, template, shown | {"traceable": asked, "trace_seconds": traces.SECONDS})
