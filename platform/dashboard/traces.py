@@ -15,7 +15,8 @@ def ask(actor: Actor, data: Mapping[str, str]) -> str:
     """Ask the worker that the form names; the words that say so. Raises `ErrandRefused` or `NotPermitted`."""
     worker, deployment = data.get("worker", ""), data.get("deployment", "")
     errand = errands.ask(worker=worker, verb="trace", deployment=deployment, actor=actor, trace_seconds=SECONDS)
-    return f"Worker {errand.worker} is asked what it did in its last {SECONDS:g} s. The picture stands below as soon as it has answered."
+    asked = f"Worker {errand.worker} is asked what it did in its last {SECONDS:g} s."
+    return f"{asked} The picture stands below as soon as it has answered."
 
 
 def traceable(actor: Actor, deployments: Iterable[str]) -> list[str]:
