@@ -16,9 +16,11 @@ from engine.runner import Runner  # noqa: E402
 from kernels.errors import KernelsUnavailable  # noqa: E402
 from tests.engine.alphabets import SIZE  # noqa: E402
 from tests.engine.checkpoints import Shape, write_checkpoint  # noqa: E402
+from tests.engine.proofs import proven_once  # noqa: E402
 from tests.engine.vcf_cases import Command, write_reference  # noqa: E402
 from tests.engine.windows_by_hand import Desk  # noqa: E402
 
+__all__ = ["proven_once"]
 CONFIG = EngineConfig(blocks=160, block_size=16, slots=8, token_budget=256, chunk=64, poison_free_blocks=True)
 
 

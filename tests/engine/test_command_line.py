@@ -14,6 +14,8 @@ from engine.command_line import fasta
 from engine.errors import InvalidRequest
 from tests.engine.checkpoints import Shape, write_checkpoint
 
+pytestmark = pytest.mark.usefixtures("proven_once")
+
 BASES = "".join(random.Random(21).choices("ACGT", k=900))
 
 

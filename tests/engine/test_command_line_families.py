@@ -14,6 +14,8 @@ from tests.engine import published
 from tests.engine.tokenizers import layouts
 from tests.engine.vcf_cases import Command, snv, value, write_reference, write_vcf
 
+pytestmark = pytest.mark.usefixtures("proven_once")
+
 FAMILIES: dict[str, tuple[published.Published, Callable[[Path], Path]]] = {
     "GENERator": (published.GENERATOR, layouts.generator),
     "METAGENE-1": (published.METAGENE, layouts.metagene),

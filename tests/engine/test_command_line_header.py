@@ -14,6 +14,8 @@ import pytest
 from engine.command_line import source, survey
 from tests.engine.vcf_cases import BASES, HEADER, Command, other, snv, value, write_vcf
 
+pytestmark = pytest.mark.usefixtures("proven_once")
+
 
 def through_bcf(vcf: Path) -> list[pysam.VariantRecord]:
     """The records after bcftools has made BCF of them, which refuses what no header line declares."""

@@ -18,6 +18,8 @@ from engine.loading import load
 from engine.request import REFERENCE, Score
 from tests.engine.vcf_cases import BASES, HEADER, Command, snv, write_vcf
 
+pytestmark = pytest.mark.usefixtures("proven_once")
+
 
 @pytest.fixture(scope="module")
 def engine(checkpoint: Path) -> Engine:

@@ -15,6 +15,8 @@ from engine.__main__ import main
 from engine.command_line.info_fields import FIELDS
 from tests.engine.vcf_cases import BASES, HEADER, Command, other, snv, value, write_vcf
 
+pytestmark = pytest.mark.usefixtures("proven_once")
+
 PROTOCOLS: list[list[Any]] = [
     [],
     ["--protocol", "grid-centred", "--grid", 16],
