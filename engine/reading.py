@@ -139,7 +139,7 @@ class Reader:
                 ids[to_draw] = _draws(table[lines_here[to_draw]], sound[lines_here[to_draw]], asking)
             here = slice(None) if whole else np.flatnonzero(_within(lines_here, len(table)))
             line, wanted = lines_here[here], ids[here]
-            with np.errstate(invalid="ignore"):  # a line that is not finite is reported, not warned of
+            with np.errstate(invalid="ignore", over="ignore"):  # a line that is not finite is reported, not warned of
                 found = (table[line, np.maximum(wanted, 0)] - maximum[line]) - log_total[line]
                 for number, several in enumerate(entries.together):
                     which = wanted == -1 - number

@@ -136,6 +136,8 @@ def _record(line: int, text: str, columns: int) -> Record | Broken:
     empty = [name.removeprefix("#") for name, value in zip(FIXED, found, strict=False) if not value]
     if empty or "" in alts.split(","):
         return Broken(line, f"{', '.join(empty) or 'an ALT'} is empty")
+    if len(found) > INFO + 1 and "\t\t" in f"\t{found[INFO + 1]}\t":
+        return Broken(line, "FORMAT or a sample is empty")
     if not _QUALITY.fullmatch(found[5]):
         return Broken(line, f"QUAL {found[5][:20]} is no number")
     unnameable = _unnameable({"CHROM": [contig], "FILTER": found[FILTER].split(";"), "INFO": keys(info), "FORMAT": formats(text)})

@@ -5,15 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 
 from engine.errors import ModelRefused
-from engine.tokenizers import files
+from engine.tokenizers import files, letters
 from engine.tokenizers.character import CharacterTokenizer
 
 FILE = "vocab.json"
 
 
 def from_folder(folder: Path) -> CharacterTokenizer:
-    """Read `vocab.json`."""
-    return from_symbols(files.vocabulary(files.json_object(folder, FILE), FILE))
+    """Read `vocab.json`. One without a base would make it "unknown" wherever it stands."""
+    symbols = files.vocabulary(files.json_object(folder, FILE), FILE)
+    if missing := set(letters.BASES) - symbols.keys():
+        raise ModelRefused(f"{FILE} holds no token for {min(missing)}; sequences are read in upper case")
+    return from_symbols(symbols)
 
 
 def from_symbols(symbols: dict[str, int]) -> CharacterTokenizer:

@@ -57,6 +57,17 @@ def test_a_line_that_no_vcf_may_hold_is_left_out_and_told(command: Command, fold
     assert said.startswith(f"engine: line 4 was left out: {words}")
 
 
+@pytest.mark.parametrize("columns", ["GT\t\t0/1", "GT\t0/1\t", "\t0/1\t0/1"], ids=["first", "last", "FORMAT"])
+def test_a_record_with_an_empty_sample_is_left_out_and_told(command: Command, folder: Path, columns: str) -> None:
+    """Other programs would stop reading there."""
+    names = HEADER.splitlines()[1] + "\tFORMAT\tAnna\tBert\n"
+    vcf = write_vcf(folder, f"{snv(300)} GT 0/1 ./.", header=f"##fileformat=VCFv4.3\n{names}")
+    whole = vcf.read_text()
+    vcf.write_text(whole + whole.splitlines()[-1].replace("GT\t0/1\t./.", columns) + "\n")
+    assert len(command.scored(vcf, status=1)) == 1
+    assert command.error() == ["engine: line 4 was left out: FORMAT or a sample is empty"]
+
+
 def test_of_many_broken_lines_the_first_are_told_and_all_are_counted(command: Command, folder: Path) -> None:
     vcf = write_vcf(folder, snv(300))
     vcf.write_text(vcf.read_text() + "broken\n" * 50)

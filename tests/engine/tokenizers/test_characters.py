@@ -64,3 +64,10 @@ def test_four_bases_are_needed(tmp_path: Path) -> None:
     raw = {"model": {"type": "WordLevel", "vocab": {"A": 0, "C": 1, "G": 2}}}
     with pytest.raises(ModelRefused, match="no token for T"):
         from_folder(layouts.write(tmp_path, tokenizer=raw))
+
+
+@pytest.mark.parametrize("letters", ["ACG", "acgt", "acgtN"])
+def test_a_vocab_json_without_a_base_is_refused_and_not_read_as_unknown(tmp_path: Path, letters: str) -> None:
+    vocabulary = {"bos": 0} | {letter: number for number, letter in enumerate(letters, start=1)}
+    with pytest.raises(ModelRefused, match=r"vocab\.json holds no token for [AT]; sequences are read in upper case"):
+        from_folder(layouts.write(tmp_path, vocab=vocabulary))
