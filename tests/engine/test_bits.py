@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import get_args
 
 import pytest
 import torch
@@ -35,8 +36,11 @@ from engine.request import PRIVATE
 from engine.runner import Runner
 from tests.engine.conftest import CONFIG, model
 from tests.engine.driving import Arrival, alone, bits, mixed_requests
-runner = Runner(model(Path(sys.argv[1]), sys.argv[2], sys.argv[3]), CONFIG)
-print(json.dumps([bits(alone(CONFIG, runner.run, request)).hex() for request in mixed_requests()]))
+found = {}
+for precision in sys.argv[3:]:
+    runner = Runner(model(Path(sys.argv[1]), sys.argv[2], precision), CONFIG)
+    found[precision] = [bits(alone(CONFIG, runner.run, request)).hex() for request in mixed_requests()]
+print(json.dumps(found))
 """
 FAST = [("native", precision, threads) for precision in ("fp32", "bf16") for threads in (2, 1)]
 PLAIN = [("reference", "fp32", 2), ("reference", "bf16", 2), ("numba", "fp32", 2), ("numba", "bf16", 1)]
@@ -73,11 +77,16 @@ def written(folder: Path, shape: Shape) -> Path:
 
 
 @functools.cache
+def _oracles_of(folder: Path, kernels: Kernels) -> dict[Precision, list[bytes]]:
+    """In every precision: most of what such a process takes is its start."""
+    command = [sys.executable, "-c", ORACLE, str(folder), kernels, *get_args(Precision)]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return {precision: [bytes.fromhex(value) for value in values] for precision, values in json.loads(run.stdout).items()}
+
+
 def oracle_of(folder: Path, kernels: Kernels, precision: Precision) -> list[bytes]:
     """Each request alone, caches off, in a process of its own, on two threads."""
-    command = [sys.executable, "-c", ORACLE, str(folder), kernels, precision]
-    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    return [bytes.fromhex(value) for value in json.loads(run.stdout)]
+    return _oracles_of(folder, kernels)[precision]
 
 
 @pytest.fixture(scope="module")
