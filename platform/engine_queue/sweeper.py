@@ -27,11 +27,14 @@ EPOCH_KEY = "helicase:broker-epoch"
 OUTAGE = timedelta(seconds=15)  # longer than this between two turns: nobody could renew a lease either
 BATCH = 500  # tickets of one turn
 
+AHEAD = timedelta(minutes=1)  # further in the future than this is no moment: the clock was wrong when it was written
+
 # Back-off from 30 seconds to 10 minutes; a job whose first ticket never went waits only as long as a commit may take.
 _DUE = """
     SELECT id FROM engine_queue_job
     WHERE state = 'queued' AND attention = '' AND NOT held AND (
-        (ticket_at IS NULL AND created_at < %(now)s - interval '5 seconds')
+        (ticket_at IS NULL AND created_at NOT BETWEEN %(now)s - interval '5 seconds' AND %(ahead)s)
+        OR ticket_at > %(ahead)s
         OR ticket_at < %(lost_before)s
         OR ticket_at < %(now)s - make_interval(secs => least(600, 30 * 2 ^ least(tickets - 1, 10))))
     ORDER BY rank, due_at, id LIMIT %(batch)s
@@ -58,7 +61,7 @@ def sweep() -> Swept:
         now = clock.now()
         if now - memory.last_at > OUTAGE:
             memory.lenient_until = now + timedelta(seconds=LEASE_SECONDS)
-        judging = now >= memory.lenient_until
+        judging = not now < memory.lenient_until <= now + AHEAD
         done = Swept(
             buried=_bury() if judging else 0,
             returned=_return_messages() if judging else 0,
@@ -126,7 +129,7 @@ def _notice_loss(broker: redis.Redis, memory: Sweep, now: datetime) -> None:
 def _wanted(broker: redis.Redis, memory: Sweep, now: datetime) -> list[Job]:
     """Jobs that are due for another ticket, no more of them than tickets are missing in their queue."""
     lost_before = memory.broker_since or datetime.min.replace(tzinfo=now.tzinfo)
-    due = list(Job.objects.raw(_DUE, {"now": now, "lost_before": lost_before, "batch": BATCH}))
+    due = list(Job.objects.raw(_DUE, {"now": now, "ahead": now + AHEAD, "lost_before": lost_before, "batch": BATCH}))
     missing: dict[str, int] = {}
     wanted = []
     for job in due:

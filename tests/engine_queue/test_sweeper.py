@@ -107,6 +107,35 @@ def test_after_an_outage_leases_are_judged_one_whole_lease_later(time: Time) -> 
     assert buried == [0, 0, 1, 0]
 
 
+def test_a_clock_that_was_a_day_ahead_keeps_no_lease_from_being_judged(time: Time) -> None:
+    make_run(items=1)
+    taken()
+    sweeper.sweep()
+    time.go(days=1)
+    sweeper.sweep()
+    time.go(days=-1)
+    end_leases()
+    assert sweeper.sweep().buried == 1
+
+
+def test_a_ticket_sent_by_a_clock_that_was_ahead_and_lost_is_sent_again(time: Time, broker: redis.Redis) -> None:
+    time.go(days=1)
+    make_run(items=1)
+    sweeper.sweep()
+    tickets.send(list(Job.objects.all()))
+    broker.delete(tickets.routine_queue(DEPLOYMENT))
+    time.go(days=-1)
+    assert (sweeper.sweep().tickets, waiting(broker), sweeper.sweep().tickets) == (1, 1, 0)
+
+
+def test_a_job_made_by_a_clock_that_was_ahead_has_its_first_ticket(time: Time, broker: redis.Redis) -> None:
+    time.go(days=1)
+    make_run(items=1)
+    Job.objects.update(ticket_at=None)
+    time.go(days=-1)
+    assert (sweeper.sweep().tickets, waiting(broker)) == (1, 1)
+
+
 def test_former_selves_are_buried_at_boot_and_nobody_else() -> None:
     make_run(items=75)
     former, other = taken(owner="engine-1/old"), taken(owner="engine-10/other")
