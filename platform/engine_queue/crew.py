@@ -303,19 +303,28 @@ class Crew:
         with self.changed:
             return not self._held and not self._serving(feeder)
 
-    def hold(self, held: Held) -> None:
-        """A job has been claimed; `changed` is held."""
-        self._held[held.claimed.job_id] = held
+    def hold(self, held: Held) -> Held | None:
+        """A job has been claimed; `changed` is held. The older attempt here, whose lease ended while this process stood still."""
+        job = held.claimed.job_id
+        former, self._held[job] = self._held.get(job), held
+        self._standing.pop(job, None)
+        return former
+
+    def end_former(self, former: Held) -> None:
+        """Stop computing an older attempt, unless it has ended: then its outcome, which is fenced, settles its ticket."""
+        if self.host.cancel(former.claimed.job_id) and not former.acknowledged:
+            former.ticket.settle()
 
     def _serving(self, but: Feeder | None = None) -> bool:
         return any(feeder.serving for feeder in self._feeders.values() if feeder is not but)
 
     # From the engine to the finisher.
 
-    def landed(self, flight: Flight) -> None:
-        claimed = flight.work.claimed
+    def landed(self, held: Held, flight: Flight) -> None:
+        claimed = held.claimed
         with self.changed:
-            held = self._held[claimed.job_id]
+            last = self._held.get(claimed.job_id, held)
+            held = last if last.claimed.attempt == claimed.attempt else held  # else: claimed anew meanwhile, and this one is fenced
         if flight.fault:
             self.give_back(held, reason=flight.fault)
         else:

@@ -2,6 +2,7 @@
 
 import threading
 from collections import deque
+from functools import partial
 from typing import TYPE_CHECKING
 
 import structlog
@@ -88,9 +89,11 @@ class Feeder(threading.Thread):
     def _hold(self, held: Held) -> None:
         crew, job = self._crew, held.claimed.job_id
         with crew.changed:
-            crew.hold(held)
+            former = crew.hold(held)
             self.await_idle = False
             self.preparing, self.stop_prepared = job, ""
+        if former is not None:
+            crew.end_former(former)
         self._prepare(held)
         with crew.changed:
             self.preparing = None
@@ -101,7 +104,7 @@ class Feeder(threading.Thread):
     def _prepare(self, held: Held) -> None:
         crew, claimed = self._crew, held.claimed
         try:
-            crew.host.begin(claim.load(claimed), crew.landed)
+            crew.host.begin(claim.load(claimed), partial(crew.landed, held))
         except ReferenceUnusable as error:
             crew.give_back(held, reason="reference", attention=error.code)
         except AWAY:

@@ -7,7 +7,7 @@ import pytest
 import redis
 from django.db import transaction
 
-from engine_queue import claim, lease, tickets
+from engine_queue import claim, deaths, lease, tickets
 from engine_queue.crew import Crew
 from engine_queue.errors import ReferenceUnusable
 from engine_queue.models import Job, Run
@@ -371,3 +371,24 @@ def test_an_engine_fault_gives_the_job_back_and_fails_no_item(worker: Worker) ->
     flight.land()
     settle(worker)
     assert (run.jobs.get().state, run.results.count(), worker.settled) == ("queued", 0, [1])
+
+
+@pytest.mark.parametrize("too_late", [False, True], ids=["computing", "just-ended"])
+def test_a_job_claimed_here_anew_ends_its_older_attempt_and_both_tickets(worker: Worker, too_late: bool) -> None:
+    """The process stood still for longer than a lease: its job was queued again, and it takes it before it has looked."""
+    run = make_run(items=1)
+    worker.ticket()
+    settle(worker)
+    job = Job.objects.get()
+    older = worker.host.flights.pop(job.pk) if too_late else worker.host.flights[job.pk]
+    deaths.bury(job.pk, run.pk, owner=job.lease_owner, attempt=1, by="sweeper")
+    worker.ticket()
+    settle(worker)
+    assert (worker.host.flights[job.pk] is not older, worker.settled) == (True, [] if too_late else [1])
+    if too_late:
+        older.land()
+        settle(worker)
+        assert (worker.settled, Job.objects.get().state) == ([1], "running")
+    worker.host.finish(run)
+    settle(worker)
+    assert (worker.settled, Job.objects.get().state, worker.crew.held()) == ([1, 2], "succeeded", [])
