@@ -87,7 +87,7 @@ def test_a_requester_reads_without_a_reload_that_his_order_is_less_urgent_and_is
     deciding.fill("#id_reason", "no fever any more")
     deciding.get_by_role("button", name="Change the priority").click()
     for page in (listed, shown):
-        expect(page.locator(".news")).to_contain_text("no longer ⚡ STAT: Anna Analyst")
+        expect(page.locator(".news")).to_contain_text("no longer ⚡ STAT · Anna Analyst")
         assert serious(page) == []
         page.set_viewport_size(NARROW)
         assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]

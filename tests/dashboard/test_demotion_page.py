@@ -56,7 +56,7 @@ def test_its_requester_reads_on_the_worklist_and_on_its_page_who_took_urgency_fr
     ward: Ward, order: Order, live: str
 ) -> None:
     demoted(ward, order)
-    now = r"is ◆ URGENT now, no longer ⚡ STAT: Person \d+, at \d\d:\d\d:\d\d: “no fever” I have read it"
+    now = r"is ◆ URGENT now, no longer ⚡ STAT · Person \d+, at \d\d:\d\d:\d\d: “no fever” I have read it"
     page = text(read(placer(order), f"worklist{live}"))
     assert re.search(rf"1 of your orders is less urgent than before\. Order {order.accession} {now}", page)
     assert re.search(rf"This order {now}", text(read(placer(order), f"order{live}", order.pk)))
@@ -101,7 +101,7 @@ def test_each_step_down_is_told_with_its_person_and_its_words(ward: Ward, order:
     for priority, words in (("asap", "no fever"), ("routine", "cultures <b>late</b>")):
         demoted(ward, order, priority, words)
     page = read(placer(order), "worklist")
-    said = r"now, no longer ⚡ STAT: Person \d+, at [\d:]+: “no fever”; Person \d+, at [\d:]+: “cultures <b>late</b>”"
+    said = r"now, no longer ⚡ STAT · Person \d+, at [\d:]+: “no fever”; Person \d+, at [\d:]+: “cultures <b>late</b>”"
     assert re.search(said, text(page)) and "<b>late" not in page
     assert page.count(">I have read it<") == 1
 
