@@ -45,13 +45,12 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
     all_by_force = metafunc.config.getoption("--forced-preemption", default=False)
     if metafunc.definition.path.name in undisturbed.TWICE and not all_by_force:
-        metafunc.fixturenames.insert(0, "by_force")
         metafunc.parametrize("by_force", [False, True], indirect=True, ids=["undisturbed", "preempted"])
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)  # or it would be left out of what a test asks for
 def by_force(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    if request.param:
+    if getattr(request, "param", False):
         from tests.engine import driving, preempting_by_force, undisturbed
 
         undisturbed.look_away(request.node)

@@ -12,6 +12,7 @@ from engine.errors import ConfigRefused, ContextTooLong, InvalidRequest, Request
 from engine.request import Generate, GenerateResult, Priority, Request, Score
 from engine.scheduler import Scheduler
 from tests.engine.driving import Arrival, drive, echo, scheduler
+from tests.engine.preempting_by_force import Forced
 
 CONFIG = EngineConfig(slots=2, token_budget=64, chunk=32, grid=8, blocks=8, block_size=16)
 
@@ -36,6 +37,12 @@ def step(policy: Scheduler) -> list[int]:
 
 def handles(policy: Scheduler) -> list[int]:
     return [row.handle for row in policy.schedule(0.0).rows]
+
+
+def test_the_second_time_and_only_then_it_is_preempted(request: pytest.FixtureRequest) -> None:
+    everywhere = request.config.getoption("--forced-preemption", default=False)
+    again = everywhere or request.node.callspec.params["by_force"]
+    assert isinstance(scheduler(CONFIG), Forced) is again
 
 
 def test_classes_enter_in_order_and_within_a_class_the_first_come() -> None:

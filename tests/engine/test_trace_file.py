@@ -15,6 +15,8 @@ from engine.trace_file import packed, unpacked
 from tests.engine import traces
 from tests.engine.traces import chunk, step
 
+pytestmark = pytest.mark.undisturbed("plays a scenario that is disturbed enough")
+
 LONG = 1e9  # seconds
 
 

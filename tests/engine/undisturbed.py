@@ -208,6 +208,7 @@ OUT_OF_SIGHT = {  # file: why, and which tests; where it is all of a file, that 
         sums_and_alternatives_begin_anew_and_are_right
         the_low_class_progresses_under_a_steady_urgent_load
         the_lowest_class_goes_first_and_in_it_who_has_computed_least
+        throughput_does_not_collapse_after_giving_way
         what_gave_way_loses_no_output_and_goes_on_from_its_own_blocks
         who_turns_out_needless_stays
         who_comes_back_has_room_for_all_it_needs_and_is_not_sent_away_at_once_again
