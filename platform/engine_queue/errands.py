@@ -143,6 +143,7 @@ class Errands(threading.Thread):
         super().__init__(name="errands", daemon=True)
         self._crew = crew
         self._tell: Callable[[], None] | None = None  # how an errand ended, until the database knows
+        self._looked = False  # what is asked after the first look is asked of this self, whatever the clock of who asks says
         self._stop_event = threading.Event()
 
     @own_connection
@@ -175,10 +176,11 @@ class Errands(threading.Thread):
         """Run the next errand; what tells how it ended. One that was asked of a former self has ended with it."""
         name = self._crew.lease.name
         waiting = list(Errand.objects.filter(worker=name).exclude(state__in=ENDED).select_related("deployment").order_by("pk"))
+        looked, self._looked = self._looked, True
         if not waiting:
             return None
         began = Worker.objects.get(pk=name).started_at
-        lost = [errand for errand in waiting if errand.state == "taken" or errand.asked_at < began]
+        lost = [errand for errand in waiting if errand.state == "taken" or (errand.asked_at < began and not looked)]
         for former in lost:
             _end(former, "refused", said="the worker ended before it had done it")
         errand = next((errand for errand in waiting if errand not in lost), None)

@@ -1,5 +1,6 @@
 """A worker that runs takes up a deployment and leaves one: what it then claims, what becomes of its work, who may ask."""
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -255,6 +256,14 @@ def test_an_errand_that_was_asked_of_a_former_self_is_not_run(crew_worker: Any) 
     Worker.objects.update(started_at=clock.now())
     assert run_errand(crew_worker, errand).said == "the worker ended before it had done it"
     assert OTHER not in crew_worker.crew.loaded
+
+
+def test_an_errand_asked_by_a_clock_that_is_behind_is_run(crew_worker: Any) -> None:
+    other()
+    crew_worker.crew.errands.turn()
+    errand = asked("load")
+    Errand.objects.update(asked_at=clock.now() - timedelta(hours=1))
+    assert run_errand(crew_worker, errand).state == "done"
 
 
 def test_what_the_database_could_not_be_told_is_told_at_the_next_turn(crew_worker: Any, monkeypatch: pytest.MonkeyPatch) -> None:
