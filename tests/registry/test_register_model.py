@@ -50,6 +50,7 @@ def test_registering_the_same_bytes_again_gives_the_same_row(folder: Path, model
     assert Inspection.objects.count() == 1
 
 
+@pytest.mark.usefixtures("inspected_once")
 def test_other_bytes_under_the_same_name_and_version_are_refused_before_they_are_loaded(
     folder: Path, models_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -60,6 +61,7 @@ def test_other_bytes_under_the_same_name_and_version_are_refused_before_they_are
     assert refused(folder) == "tiny 1.0 is registered with other bytes; give these another --model-version"
 
 
+@pytest.mark.usefixtures("inspected_once")
 def test_the_same_bytes_under_another_name_are_refused(folder: Path, models_dir: Path) -> None:
     register(folder)
     assert "these bytes are registered as tiny 1.0" in refused(folder, "--name", "other")
@@ -92,12 +94,14 @@ def test_a_folder_without_weights_we_read_is_refused(folder: Path, models_dir: P
     assert refused(folder / "nowhere") == f"there is no model folder {folder / 'nowhere'}"
 
 
+@pytest.mark.usefixtures("inspected_once")
 def test_another_folder_in_its_place_is_not_overwritten(folder: Path, models_dir: Path) -> None:
     (models_dir / "tiny-1.0").mkdir()
     (models_dir / "tiny-1.0" / "model.safetensors").write_bytes(b"other")
     assert "holds other bytes" in refused(folder)
 
 
+@pytest.mark.usefixtures("inspected_once")
 def test_a_deployment_name_stands_for_one_thing(folder: Path, models_dir: Path) -> None:
     register(folder, "--deployment", "tiny")
     assert "choose another name" in refused(folder, "--deployment", "tiny", "--threads", "1")
