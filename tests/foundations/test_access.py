@@ -106,6 +106,7 @@ PROCESSES = [
 # … act for nobody: workers, sweepers, the demo seed.
 SERVICES = [
     "audit/services",
+    "orders/demotions",
     "orders/holding",
     "orders/identity",
     "orders/services",
