@@ -42,6 +42,15 @@ def claim(root: Path) -> Claimed:
     raise AssertionError("numbers do not end")
 
 
+def refusal(root: Path) -> str:
+    """Why nobody could keep files below `root`; blank: one can."""
+    try:
+        claim(root).release()
+    except OSError as error:
+        return f"swap_folder {root} cannot be used: {error.strerror}"
+    return ""
+
+
 def _empty_others(root: Path, own: Path) -> None:
     for path in root.glob("worker-*"):
         other = _locked(path) if path != own else None

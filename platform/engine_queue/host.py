@@ -17,6 +17,7 @@ from django.conf import settings
 import engine
 from engine import EngineConfig, EngineError, EngineLoop, RequestRefused, RowFailed, Turns, perfetto, timeline, trace_file
 from engine.forecast import Forecast
+from engine.swap.folder import refusal as swap_refusal
 from engine_queue import sequences
 from engine_queue.errors import WorkerRefused
 from engine_queue.whereabouts import Part, Pause, State, Whereabouts, pauses_of
@@ -111,13 +112,14 @@ class Host:
         self._loops: dict[str, EngineLoop] = {}
         self._flights: dict[int, Flight] = {}
         self._load_seconds: dict[str, float] = {}
+        self._swapless: dict[str, str] = {}  # deployment → why it keeps no swap files
 
     def load(self, deployment: str, folder: Path, pin: Mapping[str, Any]) -> Bits:
         """Start an engine; what it computes here. Raises `WorkerRefused`, with one clear line."""
         began = time.monotonic()
         try:
             pins.require(pin)  # again: a row may be older than its bounds
-            config = EngineConfig(**pin, swap_folder=settings.SWAP_FOLDER)
+            config = EngineConfig(**pin, swap_folder=self._swap_folder(deployment))
             loaded = engine.load(folder, config=config)
             bases, smoke = engine.smoke_score(loaded)
         except (EngineError, PinRefused, TypeError, OSError, MemoryError, RuntimeError) as error:  # torch: memory that is not there
@@ -130,6 +132,14 @@ class Host:
         self._load_seconds[deployment] = round(time.monotonic() - began, 3)
         found = {**loaded.deployment.as_dict(), "smoke_bases": bases, "smoke_log_likelihood": smoke}
         return Bits(loaded.fingerprint, loaded.golden, found)
+
+    def _swap_folder(self, deployment: str) -> str:
+        """The one that is configured. One that cannot be used costs time when many give way, and no result: STAT is served without."""
+        why = swap_refusal(Path(settings.SWAP_FOLDER)) if settings.SWAP_FOLDER else ""
+        self._swapless[deployment] = why
+        if why:
+            log.error("host.no_swap_files", deployment=deployment, reason=why)
+        return "" if why else settings.SWAP_FOLDER
 
     def unload(self, deployment: str) -> None:
         """Stop an engine that may not serve."""
@@ -246,7 +256,8 @@ class Host:
         engines = {name: loop.stats() for name, loop in list(self._loops.items())}
         sums = {key: sum(found[key] for found in engines.values()) for key in ("running", "waiting", "tokens_per_second", "tokens")}
         took = {name: self._load_seconds[name] for name in engines if name in self._load_seconds}
-        return {**sums, "complaint": self.complaint(), "engines": engines, "load_seconds": took}
+        swapless = {name: why for name, why in self._swapless.items() if why and name in engines}
+        return {**sums, "complaint": self.complaint(), "engines": engines, "load_seconds": took, "swapless": swapless}
 
     def stop(self) -> None:
         """Stop every engine at once."""

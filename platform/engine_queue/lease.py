@@ -4,6 +4,7 @@ A worker that cannot renew stops before its leases end, so that nobody else comp
 progress of the engine: a hung engine loses its jobs instead of keeping them for ever.
 """
 
+import contextlib
 import json
 import os
 import re
@@ -118,8 +119,8 @@ def _install(name: str, kind: str) -> NameLease:
     Worker.objects.update_or_create(
         name=name,
         defaults={
-            "kind": kind, "incarnation": incarnation, "host": _host(), "pid": os.getpid(), "deployments": [], "fingerprints": {},
-            "stats": {}, "started_at": now, "seen_at": now, "lease_until": now,
+            "kind": kind, "incarnation": incarnation, "host": _host(), "pid": os.getpid(), "process": _process(os.getpid()) or "",
+            "deployments": [], "fingerprints": {}, "stats": {}, "started_at": now, "seen_at": now, "lease_until": now,
         },
     )  # fmt: skip
     lease = NameLease(name, incarnation)
@@ -143,15 +144,20 @@ def _is_dead(holder: Worker) -> bool:
         return False
     if holder.pid == os.getpid():
         return True  # a process has one incarnation: this number was another's, before
-    began = _process_start(holder.pid)
-    return began is None or began > holder.started_at.timestamp() + 2
+    found = _process(holder.pid)
+    return found is None or (bool(holder.process) and found != holder.process)
 
 
-def _process_start(pid: int) -> float | None:
-    """When a running process began, in seconds since 1970; None when there is none, or only its unreaped remains."""
+def _process(pid: int) -> str | None:
+    """Boot and start of a running process, in words of the kernel's; None when there is none, or only its unreaped remains.
+
+    No time of day: a clock that is set forward must not make a living process look like a later one with its number.
+    """
     try:
         fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-        booted = next(line for line in Path("/proc/stat").read_text().splitlines() if line.startswith("btime")).split()[1]
     except OSError:
         return None
-    return None if fields[0] in "ZX" else int(booted) + int(fields[19]) / os.sysconf("SC_CLK_TCK")
+    boot = ""
+    with contextlib.suppress(OSError):  # not every container shows it
+        boot = Path("/proc/sys/kernel/random/boot_id").read_text().strip()
+    return None if fields[0] in "ZX" else f"{boot} {fields[19]}"

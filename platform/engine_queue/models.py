@@ -195,6 +195,7 @@ class Worker(models.Model):
     incarnation = models.CharField(max_length=80)
     host = models.CharField(max_length=120)
     pid = models.PositiveIntegerField()
+    process = models.CharField(max_length=80, blank=True, default="", db_default="")  # boot and start, as the kernel counts them
     deployments = ArrayField(models.CharField(max_length=80), default=list)
     fingerprints = models.JSONField(default=dict)  # deployment → fingerprint
     stats = models.JSONField(default=dict)

@@ -51,6 +51,7 @@ class WorkerView:
     host: str
     deployments: list[str]
     refused: dict[str, str]  # deployment → why this worker does not serve it
+    swapless: dict[str, str]  # deployment → why it keeps no swap files, though it should
     alive: bool  # its lease runs
     running: int  # requests in the engine's batch
     waiting: int  # requests in the engine's queue
@@ -175,6 +176,7 @@ def _view(worker: Any) -> WorkerView:
         host=worker.host,
         deployments=list(worker.deployments),
         refused=stats.get("refused", {}),
+        swapless=stats.get("swapless", {}),
         alive=worker.alive,
         running=int(stats.get("running", 0)),
         waiting=int(stats.get("waiting", 0)),

@@ -95,3 +95,8 @@ def test_why_a_worker_does_not_serve_a_deployment_stands_there_word_for_word(war
     assert shown(f"not ecoli-orf-2k-fp32: {why}", page(ward))
     Worker.objects.update(lease_until=clock.now() - timedelta(minutes=1))
     assert shown(why, page(ward))  # when its process is gone, too
+
+
+def test_a_worker_that_keeps_no_swap_files_says_why(ward: Ward) -> None:
+    lease.take_name("engine-1", kind="engine").extend({"swapless": {"ecoli-orf-2k-fp32": "swap_folder <b> cannot be used: Not a directory"}})
+    assert shown("ecoli-orf-2k-fp32 is served without swap files: swap_folder <b> cannot be used: Not a directory", page(ward))

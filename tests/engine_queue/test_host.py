@@ -193,6 +193,16 @@ def test_the_folder_for_what_gives_way_is_the_workers_and_no_pins(settings: Any,
     made.stop()
 
 
+def test_a_swap_folder_that_cannot_be_used_stops_no_worker_and_is_told(settings: Any, tmp_path: Path) -> None:
+    settings.SWAP_FOLDER = str(tmp_path / "swap")
+    (tmp_path / "swap").write_text("no folder")
+    made = Host()
+    made.load(DEPLOYMENT, MODEL, {"threads": 2, "self_test": False, "swap_blocks": 8})
+    assert made.stats()["swapless"] == {DEPLOYMENT: f"swap_folder {tmp_path / 'swap'} cannot be used: File exists"}
+    assert (made.stats()["engines"][DEPLOYMENT]["arena_total"], (tmp_path / "swap").read_text()) == (8, "no folder")
+    made.stop()
+
+
 def test_memory_that_is_not_there_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     def load(*args: object, **kwargs: object) -> engine.Engine:
         raise RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes.\nframe 0: …")

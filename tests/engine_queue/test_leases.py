@@ -22,6 +22,11 @@ def never(seconds: float) -> None:
     raise AssertionError("must not wait")
 
 
+def belongs_to(pid: int) -> None:
+    """The name is held by a process that lives."""
+    Worker.objects.update(pid=pid, process=lease._process(pid))
+
+
 def dead_pid() -> int:
     gone = subprocess.Popen(["true"])
     gone.wait()
@@ -39,7 +44,7 @@ def test_a_free_name_is_taken_and_given_back() -> None:
 @pytest.mark.django_db
 def test_a_living_namesake_on_this_host_is_refused_in_one_line() -> None:
     lease.take_name("engine-1", kind="engine")
-    Worker.objects.update(pid=os.getppid())
+    belongs_to(os.getppid())
     with pytest.raises(NameTaken, match=rf"engine-1 is held by process {os.getppid()} on ") as refused:
         lease.take_name("engine-1", kind="engine", sleep=never)
     assert "\n" not in str(refused.value)
@@ -55,8 +60,19 @@ def test_a_dead_namesake_on_this_host_is_followed_at_once() -> None:
 @pytest.mark.django_db
 def test_a_process_that_began_after_the_holder_only_inherited_its_number() -> None:
     lease.take_name("engine-1", kind="engine")
-    Worker.objects.update(pid=os.getppid(), started_at=clock.now() - timedelta(days=3000))
+    belongs_to(os.getppid())
+    Worker.objects.update(process="another boot 1")
     lease.take_name("engine-1", kind="engine", sleep=never)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("days", [-3000, 3000])
+def test_a_clock_that_is_set_makes_no_living_namesake_a_dead_one(days: int) -> None:
+    lease.take_name("engine-1", kind="engine")
+    belongs_to(os.getppid())
+    Worker.objects.update(started_at=clock.now() + timedelta(days=days))
+    with pytest.raises(NameTaken):
+        lease.take_name("engine-1", kind="engine", sleep=never)
 
 
 @pytest.mark.django_db
