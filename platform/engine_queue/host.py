@@ -134,7 +134,7 @@ class Host:
         return Bits(loaded.fingerprint, loaded.golden, found)
 
     def _swap_folder(self, deployment: str) -> str:
-        """The one that is configured. One that cannot be used costs time when many give way, and no result: STAT is served without."""
+        """The one that is configured; none where that cannot be used: it costs time when many give way, and never a result."""
         why = swap_refusal(Path(settings.SWAP_FOLDER)) if settings.SWAP_FOLDER else ""
         self._swapless[deployment] = why
         if why:

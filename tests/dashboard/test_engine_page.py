@@ -98,5 +98,6 @@ def test_why_a_worker_does_not_serve_a_deployment_stands_there_word_for_word(war
 
 
 def test_a_worker_that_keeps_no_swap_files_says_why(ward: Ward) -> None:
-    lease.take_name("engine-1", kind="engine").extend({"swapless": {"ecoli-orf-2k-fp32": "swap_folder <b> cannot be used: Not a directory"}})
-    assert shown("ecoli-orf-2k-fp32 is served without swap files: swap_folder <b> cannot be used: Not a directory", page(ward))
+    why = "swap_folder <b> cannot be used: Not a directory"
+    lease.take_name("engine-1", kind="engine").extend({"swapless": {"ecoli-orf-2k-fp32": why}})
+    assert shown(f"ecoli-orf-2k-fp32 is served without swap files: {why}", page(ward))
