@@ -13,6 +13,7 @@ from engine.command_line.vcf import UNNAMEABLE, Header
 _LENGTH = re.compile(r"##contig=<(?:[^<>]*?,)??ID=([^,>]+)[^<>]*")
 _BASES = re.compile(r"[<,]length=([0-9]{1,12})(?=[,>]|$)")
 _PREFIX = "chr"
+_UNTOLD = (1 << 31) - 1  # the length that htslib writes where nobody told it one
 
 
 def declared(header: Header, used: Iterable[str], reference: Reference) -> Header:
@@ -43,7 +44,7 @@ def of_other_lengths(header: Header, used: Iterable[str], reference: Reference) 
         said = _LENGTH.match(line)
         bases = _BASES.search(said[0]) if said and said[1] in used else None
         contig = reference.named(said[1]) if said and bases else None
-        if said and bases and contig and int(bases[1]) != reference.lengths[contig]:
+        if said and bases and contig and int(bases[1]) not in (reference.lengths[contig], _UNTOLD):
             found.append((said[1], int(bases[1]), reference.lengths[contig]))
     return found
 

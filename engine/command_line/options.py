@@ -44,7 +44,7 @@ def parser() -> argparse.ArgumentParser:
     scan.add_argument("--strand", choices=get_args(Strand), default="forward")
     for command in (generate, following, embed):
         _sequences(command)
-    tracing.add_options(commands.add_parser("trace", help="run a small mixed workload and show its steps"))
+    tracing.add_options(commands.add_parser("trace", help="play a scenario and show its steps"))
     commands.add_parser("inspect", help="load a folder, prove its bits, score a fixed sequence, and say what it holds")
     for command in commands.choices.values():
         _add_engine(command)

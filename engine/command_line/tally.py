@@ -58,7 +58,7 @@ class Tally:
         done = self.scored + self.refused.total()
         part = "" if share is None else f", {share:.0%} of the file"
         rate = f", {done / ran:,.0f} alternates/s" if ran > 0 else ""
-        return f"{self.records:,} records{part}{rate}, after {duration(ran)}{left(ran, min(share or 0.0, 1.0))}"
+        return f"{_counted(self.records, 'record')}{part}{rate}, after {duration(ran)}{left(ran, min(share or 0.0, 1.0))}"
 
     def summary(self, ran: float) -> str:
         """One sentence of what was done."""
@@ -66,14 +66,15 @@ class Tally:
         why = ", ".join(f"{count:,} {code}" for code, count in sorted(self.refused.items()))
         rate = f" ({done / ran:,.0f}/s)" if ran > 0 else ""
         refused = f", {self.refused.total():,} refused: {why}" if self.refused else ""
-        return f"{self.records:,} records, {self.scored:,} alternates scored{refused}; {duration(ran)}{rate}"
+        return f"{_counted(self.records, 'record')}, {_counted(self.scored, 'alternate')} scored{refused}; {duration(ran)}{rate}"
 
     def notes(self) -> list[str]:
         """What a reader should know and nothing is wrong with."""
         said = [f"contig {name} of the VCF was taken for {found} of the reference" for name, found in self.aliases.items()]
         if self.missing:
             names = ", ".join(self.missing_names[:_TOLD]) + (", …" if len(self.missing_names) > _TOLD else "")
-            said.append(f"{self.missing:,} records lie on contigs that the reference does not hold: {names}")
+            lie = "1 record lies" if self.missing == 1 else f"{self.missing:,} records lie"
+            said.append(f"{lie} on contigs that the reference does not hold: {names}")
         return said
 
     def emptiness(self) -> list[str]:
@@ -94,9 +95,14 @@ class Tally:
             )
         if self.differing > _FOREIGN * self.compared:
             said.append(
-                f"WRONG REFERENCE BUILD? In {self.differing:,} of {self.compared:,} records "
+                f"WRONG REFERENCE BUILD? In {self.differing:,} of {_counted(self.compared, 'record')} "
                 f"({self.differing / self.compared:.0%}) REF is not what the reference holds"
             )
         if self.records and not self.scored:
-            said.append(f"none of the {self.records:,} records could be scored; {next(iter(self.refused))} is the first reason")
+            none = "the one record could not" if self.records == 1 else f"none of the {self.records:,} records could"
+            said.append(f"{none} be scored; {next(iter(self.refused))} is the first reason")
         return said
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"

@@ -148,6 +148,12 @@ def test_another_length_in_the_header_is_told_loudly(command: Command, folder: P
     ]
 
 
+def test_a_length_that_htslib_was_not_told_is_no_other_length(command: Command, folder: Path) -> None:
+    header = HEADER.replace("#CHROM", "##contig=<ID=one,length=2147483647>\n#CHROM")
+    command.scored(write_vcf(folder, snv(300), header=header))
+    assert command.error() == []
+
+
 def test_more_names_than_a_header_can_hold_are_refused(command: Command, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(survey, "_MOST", 3)
     records = [snv(300), *(f"{name} 300 . A C" for name in ("a", "b", "c"))]

@@ -223,13 +223,19 @@ def test_a_reference_that_many_records_contradict_is_told_loudly(
 def test_records_of_which_none_can_be_scored_are_written_and_told(command: Command, folder: Path) -> None:
     (record,) = command.scored(write_vcf(folder, "three 1 . A C"), status=1)
     assert value(record, "CODE") == ("unknown_contig",)
-    assert command.error() == ["engine: none of the 1 records could be scored; unknown_contig is the first reason"]
+    assert command.error() == ["engine: the one record could not be scored; unknown_contig is the first reason"]
 
 
 def test_the_end_says_what_was_done(command: Command, folder: Path) -> None:
     command(write_vcf(folder, snv(300), "one 301 . A <INS>,<CNV>", snv(302)), "--out", folder / "out.vcf")
     (line,) = command.error()
     assert line.startswith("engine: 3 records, 2 alternates scored, 2 refused: 2 unsupported_allele; ")
+
+
+def test_one_of_a_kind_is_told_in_the_singular(command: Command, folder: Path) -> None:
+    command(write_vcf(folder, snv(300)), "--out", folder / "out.vcf")
+    (line,) = command.error()
+    assert line.startswith("engine: 1 record, 1 alternate scored; ")
 
 
 @pytest.mark.parametrize(
