@@ -62,5 +62,10 @@ def _told(errand: Errand, *, waited: float) -> str:
         return f"errand {errand.pk}: worker {errand.worker} is asked to {errand.verb} {errand.deployment_id}"
     parts = [words.format(errand.measured[key]) for key, words in _UNITS.items() if key in errand.measured]
     if errand.verb == "unload":
-        parts.append("{finished} jobs finished, {given_back} given back, {tickets} tickets passed on".format(**errand.measured))
+        finished, given_back, tickets = (int(errand.measured[key]) for key in ("finished", "given_back", "tickets"))
+        parts.append(f"{_counted(finished, 'job')} finished, {given_back} given back, {_counted(tickets, 'ticket')} passed on")
     return f"worker {errand.worker}, {errand.deployment_id}: {', '.join(parts)}"
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -149,25 +149,33 @@ def _legend(drawn: Sequence[Panel], beyond: int) -> str:
     words = "Δ log-likelihood, alt − ref, in nats (lower: less expected by the model)"
     if any(len(panel.points) > panel.sheet.sticks for panel in drawn):
         words += "; bars: range, dark: median of each column"
-    return f"{words}; {beyond} more contigs are in the table only" if beyond else words
+    return f"{words}; {_beyond_words(beyond)}" if beyond else words
 
 
 def _beyond(points: Sequence[Point], drawn: Sequence[Panel]) -> int:
     return len({p.contig for p in points}) - len(drawn)
 
 
+def _beyond_words(beyond: int) -> str:
+    return f"{beyond} more contig{' is' if beyond == 1 else 's are'} in the table only"
+
+
 def _words(points: Sequence[Point], drawn: Sequence[Panel], failed: int) -> str:
     """The text alternative."""
-    parts = [f"{len(points):,} variants scored, {failed:,} failed."]
+    parts = [f"{_variants(points)} scored, {failed:,} failed."]
     for panel in drawn:
         positions, deltas = [p.position for p in panel.points], [p.delta for p in panel.points]
         parts.append(
-            f"{printable(panel.contig)}: {len(deltas):,} variants at {min(positions):,} to {max(positions):,}, "
+            f"{printable(panel.contig)}: {_variants(deltas)} at {min(positions):,} to {max(positions):,}, "
             f"Δ from {_signed(min(deltas), 0.01)} to {_signed(max(deltas), 0.01)} nats."
         )
     if beyond := _beyond(points, drawn):
-        parts.append(f"{beyond} more contigs are in the table only.")
+        parts.append(f"{_beyond_words(beyond)}.")
     return " ".join([*parts, "The table of results says the same."])
+
+
+def _variants(some: Sequence[object]) -> str:
+    return "1 variant" if len(some) == 1 else f"{len(some):,} variants"
 
 
 def _figure(value: float, step: float) -> str:

@@ -91,6 +91,11 @@ def test_it_says_in_words_what_it_shows():
     assert "2 variants scored, 3 failed" in words and "Δ from −2.50 to 1.25" in words
 
 
+def test_one_variant_is_told_in_the_singular():
+    words = parsed(svg.draw(points(1.25), [])).find(f"{SVG}desc").text
+    assert words.startswith("1 variant scored, 0 failed.") and ": 1 variant at " in words
+
+
 def test_when_everything_failed_it_says_so():
     assert "No variant could be scored." in svg.draw([], [], failed=4)
 

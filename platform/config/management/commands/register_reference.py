@@ -39,9 +39,8 @@ class Command(BaseCommand):
         except Refused as error:
             raise CommandError(str(error), returncode=2) from error
         total = sum(contig["length"] for contig in made.contigs)
-        self.stdout.write(
-            f"reference {made.name}: {len(made.contigs):,} contigs, {total:,} bases{'' if new else ', known already'}"
-        )
+        contigs = "1 contig" if len(made.contigs) == 1 else f"{len(made.contigs):,} contigs"
+        self.stdout.write(f"reference {made.name}: {contigs}, {total:,} bases{'' if new else ', known already'}")
         self.stdout.write(f"digest    {made.digest}")
         self.stdout.write(f"baseline  {made.markov}, SHA-256 {made.markov.sha256}")
         for contig in given:
