@@ -9,6 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.db import transaction
 
+from accounts import tokens
 from accounts.models import Membership, Organisation, User
 from accounts.roles import Role
 from accounts.services import actor_for
@@ -50,6 +51,9 @@ def make_laboratory(name: str = "", **kwargs: Any) -> Organisation:
 def make_user(*, role: Role | str, organisation: Organisation, name: str = "") -> User:
     n = next(_numbers)
     user = User.objects.create_user(email=f"person{n}@example.org", name=name or f"Person {n}", password=PASSWORD)
+    if role == Role.SERVICE:
+        User.objects.filter(pk=user.pk).update(responsible=make_user(role=Role.ADMINISTRATOR, organisation=organisation))
+        user.refresh_from_db()
     Membership.objects.create(user=user, organisation=organisation, role=role, granted_at=clock.now())
     return user
 
@@ -61,6 +65,12 @@ def by(role: Role | str = Role.MODEL_STEWARD, organisation: Organisation | None 
 
 def make_actor(*, role: Role | str, organisation: Organisation) -> Actor:
     return actor_for(make_user(role=role, organisation=organisation))
+
+
+def make_token(user: User, *scopes: str, **limits: Any) -> str:
+    """The text of a token of this user, for everything he may do unless told otherwise."""
+    wanted = scopes or tokens.scopes_for(user)
+    return tokens.create(actor=Actor(id=user.pk, name=user.name), owner=user, name="made for a test", scopes=wanted, **limits)[1]
 
 
 def make_reference(bases: str = BASES, *, contig: str = "contig1") -> Reference:

@@ -2,11 +2,14 @@
 
 import uuid
 import zoneinfo
+from datetime import datetime, timedelta
 from typing import ClassVar
 
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
+from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
 from django.db import models
+from django.db.models import F, Q
 
 from accounts.roles import Role
 
@@ -60,6 +63,9 @@ class User(AbstractBaseUser):
     email = models.EmailField(unique=True)
     name = models.CharField(max_length=200)  # as printed on reports
     is_active = models.BooleanField(default=True)
+    responsible = models.ForeignKey(  # of a service account: the person who answers for it; it never logs in
+        "self", on_delete=models.PROTECT, null=True, related_name="service_accounts"
+    )
 
     objects = UserManager()
     USERNAME_FIELD = "email"
@@ -86,3 +92,40 @@ class Membership(models.Model):
             ),
             models.CheckConstraint(condition=models.Q(role__in=Role.values), name="membership_role_known"),
         ]
+
+
+class ApiToken(models.Model):
+    """What a program shows in place of a password. It can do no more than its owner can, and ends by itself."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    owner = models.ForeignKey(User, on_delete=models.PROTECT, related_name="tokens")
+    name = models.CharField(max_length=80)  # what it is for
+    prefix = models.CharField(max_length=10, unique=True)  # the part that may be seen
+    sha256 = models.CharField(max_length=64)  # of the whole token; the token itself is kept nowhere
+    scopes = ArrayField(models.CharField(max_length=30))  # values of Verb
+    organisation = models.ForeignKey(Organisation, on_delete=models.PROTECT, null=True)  # null: wherever its owner works
+    created_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
+    created_at = models.DateTimeField()
+    expires_at = models.DateTimeField()
+    last_used_at = models.DateTimeField(null=True)  # to the quarter of an hour
+    revoked_at = models.DateTimeField(null=True)
+    revoked_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(expires_at__gt=F("created_at")) & Q(expires_at__lte=F("created_at") + timedelta(days=366)),
+                name="token_ends_within_a_year",
+            ),
+            models.CheckConstraint(condition=~Q(scopes=[]), name="token_has_a_scope"),
+        ]
+        indexes = [models.Index(fields=["owner", "-created_at"], name="tokens_of_owner")]
+
+    def __str__(self) -> str:
+        return f"{self.prefix}, {self.name}"
+
+    def ended(self, now: datetime) -> str:
+        """Why it opens nothing any more; blank: it does."""
+        if self.revoked_at is not None:
+            return "revoked"
+        return "expired" if self.expires_at <= now else ""

@@ -41,7 +41,7 @@ def record(
         object_type=obj._meta.label_lower,
         object_id=str(obj.pk),
         reason=reason[:500],
-        facts=dict(facts or {}),
+        facts={**(facts or {}), **({"token": actor.token} if actor.token else {})},
     )
 
 

@@ -5,6 +5,7 @@ Django writes a whole body to disk before it looks who sends it.
 
 import asyncio
 import functools
+import json
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, cast
@@ -17,8 +18,12 @@ from django.http import HttpRequest, parse_cookie
 from django.template.loader import render_to_string
 from django.urls import reverse
 
+from accounts import tokens
 from config.session_store import SessionStore
 from dashboard import context
+from foundation.reasons import Reason
+from interop.authentication import bearer
+from interop.problems import MEDIA_TYPE, ApiError
 
 Message = Mapping[str, Any]
 Scope = dict[str, Any]
@@ -29,6 +34,8 @@ Application = Callable[[Scope, Receive, Send], Coroutine[Any, Any, None]]
 SMALL = 1024 * 1024  # bytes: every form without a file
 LINGER_S = 3.0  # how long a refused sender is still listened to: a socket closed at once takes the answer with it
 UPLOADS = ("order-new", "order-input")  # the addresses that take a file
+FOR_PROGRAMS = "/api/"  # below it, a token says who sends, and no page is answered
+API_UPLOADS = ("api-v1:intakes",)
 AT_ONCE = 2  # files that one person may be sending to this process; each may take UPLOAD_LIMIT of its disk
 
 
@@ -82,7 +89,9 @@ class _Counted:
 
 async def _sender(scope: Scope) -> UUID | None:
     """Who may send a file here; None where nobody may, or nobody is logged in."""
-    return await _signed_in(_session_key(scope)) if _path(scope) in _upload_paths() else None
+    if _path(scope) in _upload_paths(API_UPLOADS):
+        return cast(UUID | None, await _by_token(_header(scope, b"authorization")))
+    return await _signed_in(_session_key(scope)) if _path(scope) in _upload_paths(UPLOADS) else None
 
 
 def _announced(scope: Scope) -> int | None:
@@ -95,8 +104,12 @@ def _path(scope: Scope) -> str:
 
 
 @functools.cache
-def _upload_paths() -> frozenset[str]:
-    return frozenset(reverse(name) for name in UPLOADS)
+def _upload_paths(names: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(reverse(name) for name in names)
+
+
+def _header(scope: Scope, wanted: bytes) -> str:
+    return next((value.decode("latin1") for name, value in scope["headers"] if name == wanted), "")
 
 
 def _session_key(scope: Scope) -> str | None:
@@ -113,10 +126,17 @@ def _signed_in(session_key: str | None) -> UUID | None:
     return user.pk if user.is_authenticated else None
 
 
+@database_sync_to_async  # type: ignore[untyped-decorator]  # channels carries no types
+def _by_token(header: str) -> UUID | None:
+    """Whose open token this is."""
+    return tokens.owner_of(bearer(header))
+
+
 async def _refuse(status: int, scope: Scope, receive: Receive, send: Send) -> None:
-    page = _words(status, scope).encode()
+    for_programs = _path(scope).startswith(FOR_PROGRAMS)
+    page = (_problem(status) if for_programs else _words(status, scope)).encode()
     headers = [
-        (b"content-type", b"text/html; charset=utf-8"),
+        (b"content-type", MEDIA_TYPE.encode() if for_programs else b"text/html; charset=utf-8"),
         (b"content-length", str(len(page)).encode()),
         (b"cache-control", b"no-store"),
         (b"connection", b"close"),
@@ -137,6 +157,16 @@ def _words(status: int, scope: Scope) -> str:
         }
         return render_to_string("dashboard/parts/verdict.html", {"input_errors": [said[status]]})
     return render_to_string(f"{status}.html", {**context.plain(), "limit": limit, "at_once": AT_ONCE})
+
+
+def _problem(status: int) -> str:
+    """The same for a program."""
+    if status == 413:
+        limit = f"{SMALL:,}, or for an upload with a valid token {settings.UPLOAD_LIMIT:,}"
+        problem = ApiError(413, Reason.API_TOO_LARGE, limit=limit).problem
+    else:
+        problem = ApiError(429, Reason.API_TOO_MANY_UPLOADS, count=AT_ONCE).problem
+    return json.dumps(problem.body())
 
 
 async def _linger(receive: Receive) -> None:

@@ -34,6 +34,7 @@ app.conf.beat_schedule = {
     "watch due times": _every(5.0, "orders.watch_due_times"),
     "end hold requests": _every(5.0, "orders.expire_hold_requests"),
     "recover interrupted checks": _every(15.0, "orders.recover_intakes"),
+    "forget old answers": _every(3600.0, "interop.sweep_answers"),
     "sweep orphaned files": _every(3600.0, "storage.sweep_orphans"),
 }
 app.autodiscover_tasks()

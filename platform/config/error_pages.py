@@ -8,23 +8,41 @@ from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 
 from dashboard import context
+from foundation.reasons import Reason
+from interop.problems import Problem
+
+FOR_PROGRAMS = "/api/"  # below it there are no pages
+_REASONS = {
+    400: Reason.API_MALFORMED.say(detail="its address, its headers or its body"),
+    403: Reason.ACCESS_NOT_PERMITTED.words,
+    404: Reason.API_NOT_FOUND.words,
+    500: Reason.API_FAILED.words,
+}
+_CODES = {400: Reason.API_MALFORMED, 403: Reason.ACCESS_NOT_PERMITTED, 404: Reason.API_NOT_FOUND, 500: Reason.API_FAILED}
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     """400: the request cannot be read."""
-    return _answer(400)
+    return _answer(request, 400)
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
     """403: the role does not include it."""
-    return _answer(403)
+    return _answer(request, 403)
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """404: not there, or not for this person."""
-    return _answer(404)
+    return _answer(request, 404)
 
 
-def _answer(status: int) -> HttpResponse:
-    """Without the request, and so without the context processors, which would read the person's organisation and rights."""
+def failed(request: HttpRequest) -> HttpResponse:
+    """500: a fault of ours."""
+    return _answer(request, 500)
+
+
+def _answer(request: HttpRequest, status: int) -> HttpResponse:
+    """A page without its request, and so without the context processors, which would read the person's organisation and rights."""
+    if request.path.startswith(FOR_PROGRAMS) and request.path != FOR_PROGRAMS:
+        return Problem(status, str(_CODES[status]), _REASONS[status]).response()
     return HttpResponse(render_to_string(f"{status}.html", context.plain()), status=status)

@@ -9,8 +9,10 @@ urlpatterns = [
     path("health/ready", health.ready, name="health-ready"),
     path("", include("dashboard.urls")),
     path("", include("reports.urls")),
+    path("api/v1/", include("interop.api.urls")),
 ]
 
 handler400 = error_pages.bad_request
 handler403 = error_pages.forbidden
 handler404 = error_pages.not_found
+handler500 = error_pages.failed

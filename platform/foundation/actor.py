@@ -12,6 +12,7 @@ class Actor:
     id: UUID | None  # None: a process of ours, named below
     name: str  # printed name, kept with every event
     grants: Mapping[str, frozenset[UUID]] = field(default_factory=dict)
+    token: str = ""  # id of the API token that acts in his name; it stands in every event
 
     def organisations(self, verb: str) -> frozenset[UUID]:
         """The organisations in which this actor may do `verb`."""

@@ -220,6 +220,36 @@ class Reason(StrEnum):
     )
     ITEM_NO_REFERENCE_BASE = "item.no-reference-base", "The reference holds no base at this site, so nothing can be compared."
 
+    # What an interface answers in place of what was asked for.
+    API_UNAUTHENTICATED = "api.unauthenticated", "A valid token is needed, in the header: “Authorization: Bearer hct_…”."
+    API_TOO_MANY_TRIES = "api.too-many-tries", "Too many requests without a valid token came from this address; wait a minute."
+    API_NOT_FOUND = "api.not-found", "There is nothing at this address, or not for this token."
+    API_METHOD = "api.method-not-allowed", "This address does not take {method}; it takes {allowed}."
+    API_NOT_ACCEPTABLE = "api.not-acceptable", "This address answers with {offered}, which the Accept header excludes."
+    API_MEDIA_TYPE = "api.media-type", "The body has to be {wanted}; the Content-Type header says {given}."
+    API_MALFORMED = "api.malformed", "The request cannot be read: {detail}."
+    API_INVALID = "api.invalid", "Something in the request has to be corrected; errors say what and where."
+    API_TOO_LARGE = "api.too-large", "The body is larger than {limit} bytes, the most that is taken here."
+    API_TOO_MANY_UPLOADS = "api.too-many-uploads", "{count} files of this account are arriving already; wait until one has arrived."
+    API_PRECONDITION_MISSING = (
+        "api.precondition-missing",
+        "Say with If-Match which edit of the order you have seen: the ETag of GET /api/v1/orders/{id}.",
+    )
+    API_KEY_REUSED = "api.key-reused", "This Idempotency-Key was sent before, with another request."
+    API_UNAVAILABLE = "api.unavailable", "The database cannot be reached now. Send the same request again, with the same key."
+    API_FAILED = "api.failed", "The request failed by a fault of ours, and nothing of it was kept. The laboratory's log says more."
+    ORDER_CLOSED = "order.closed", "This order is closed: its priority does not matter any more, and nothing of it can wait."
+    ORDER_ON_HOLD = "order.on-hold", "This order is on hold already."
+    ORDER_NOT_ON_HOLD = "order.not-on-hold", "This order is not on hold."
+    HOLD_TWO_PEOPLE = "hold.two-people", "An order that is or was STAT waits when its requester or two people say so."
+    HOLD_BY_ONE = "hold.by-one", "One person alone put this order on hold: let it go on, then make it STAT."
+    SAMPLE_UNKNOWN = "vcf.sample-unknown", "The file has no sample of this name."
+    FILE_NO_SPACE = "file.no-space", "The laboratory's file store is full; nothing was kept."
+    REPORT_WITHHELD = "report.withheld", "Nothing of this order has been released yet; its state and progress can be read."
+    REPORT_NOT_SCORED = "report.not-scored", "Scoring has not finished."
+    REPORT_TOO_LARGE = "report.too-large", "The order has more results than one document holds; read them page by page, or as CSV."
+    REPORT_TOO_MANY = "report.too-many-results", "The order has more results than one CSV file is made of; read them page by page."
+
 
 RETIRED: frozenset[str] = frozenset()
 """Codes that once had a meaning and are never given another."""

@@ -53,6 +53,15 @@ def intake_preview(intake: Intake, *, limit: int = 20) -> list[IntakeRecord]:
     return list(intake.rows.filter(outcome="accepted").order_by("line", "alt_index")[:limit])
 
 
+def intake_records(intake: Intake, *, outcome: str, after: tuple[int, int] | None, limit: int) -> list[IntakeRecord]:
+    """Records behind a line and ALT, in the order of the file."""
+    rows = intake.rows.filter(outcome=outcome) if outcome else intake.rows.all()
+    if after is not None:
+        line, alt = after
+        rows = rows.filter(line__gte=line).filter(Q(line__gt=line) | Q(alt_index__gt=alt))
+    return list(rows.order_by("line", "alt_index")[:limit])
+
+
 def order_for(actor: Actor, pk: UUID) -> Order:
     """An order this actor may see, with all that its page shows. Raises `NotFound`: to a stranger it does not exist."""
     rows = _in_reach(actor).select_related(

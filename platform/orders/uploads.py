@@ -32,8 +32,29 @@ def start_intake(
 ) -> Intake:
     """Store the bytes and ask for their check. Raises `NotPermitted`, or `TooLarge` (nothing is kept then)."""
     require(actor, Verb.PLACE, ordering_organisation_id)
-    name = filename.replace("\\", "/").rsplit("/", 1)[-1][:255] or "pasted.txt"
     written = storage.write(chunks=chunks, limit=settings.UPLOAD_LIMIT)  # before the transaction: an upload may take minutes
+    return take_in(
+        actor=actor,
+        test_version=test_version,
+        ordering_organisation_id=ordering_organisation_id,
+        written=written,
+        filename=filename,
+        sample=sample,
+    )
+
+
+def take_in(
+    *,
+    actor: Actor,
+    test_version: TestVersion,
+    ordering_organisation_id: UUID,
+    written: storage.Written,
+    filename: str,
+    sample: str = "",
+) -> Intake:
+    """Ask for the check of bytes that are in the store. Raises `NotPermitted`."""
+    require(actor, Verb.PLACE, ordering_organisation_id)
+    name = filename.replace("\\", "/").rsplit("/", 1)[-1][:255] or "pasted.txt"
     with transaction.atomic():
         stored = storage.record(written=written, organisation_id=ordering_organisation_id, kind="upload", name=name)
         return _ask(actor, test_version, ordering_organisation_id, stored, name, sample)

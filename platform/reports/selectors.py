@@ -137,6 +137,21 @@ class Export:
         )
 
 
+@dataclass(frozen=True)
+class ResultPart:
+    """Some results of an order, for programs that read all of them piece by piece."""
+
+    lines: list[ResultLine]
+    more: bool  # there are others behind them
+    complete: bool  # all are scored
+    report_state: str
+    released: bool
+    items_done: int
+    items_total: int
+    protocol: Mapping[str, Any]
+    calibration: str  # digest of the table that probabilities are read from; blank: there are none
+
+
 class TooManyResults(Refused):
     """The order has more results than one file can be made of while you wait. The order page shows them page by page."""
 
@@ -204,6 +219,27 @@ def results_export(actor: Actor, order: Order) -> Export | None:
     lines = result_lines(_results(run).order_by("item__ordinal"), curve)
     protocol = run.protocol if run.item_set.kind == "variant" else spreadsheet.WHOLE
     return Export(order.accession, run.state == "scored", protocol, lines, curve.sha256 if curve else "")
+
+
+def results_after(actor: Actor, order: Order, *, after: int, limit: int) -> ResultPart | None:
+    """At most `limit` results behind an ordinal, in the order of the file; None where this actor may see none, or without a run."""
+    run = release.run_to_show(actor, order)
+    if run is None:
+        return None
+    curve = curve_of(run)
+    lines = result_lines(_results(run).filter(item__ordinal__gt=after).order_by("item__ordinal")[: limit + 1], curve)
+    complete = run.state == "scored"
+    return ResultPart(
+        lines=lines[:limit],
+        more=len(lines) > limit,
+        complete=complete,
+        report_state=spreadsheet.state(complete=complete),
+        released=release.released_version(order) is not None,
+        items_done=run.items_done,
+        items_total=run.items_total,
+        protocol=run.protocol if run.item_set.kind == "variant" else spreadsheet.WHOLE,
+        calibration=curve.sha256 if curve else "",
+    )
 
 
 def _results(run: Run) -> QuerySet[Result]:

@@ -33,7 +33,7 @@ def test_an_analyst_passes_every_door(door, order):
 
 
 @pytest.mark.parametrize(("door", "status"), [("report-page", 200), ("report-pdf", 403), ("order-results.csv", 403)])
-@pytest.mark.parametrize("role", [Role.REQUESTER, Role.SERVICE])
+@pytest.mark.parametrize("role", [Role.REQUESTER, Role.ACCESSIONER])
 def test_a_requester_reads_at_every_door_that_nothing_is_released_and_no_score(door, status, role, order):
     response = opened(door, order, role=role, organisation=order.ordering_organisation)
     body = response.content.decode()

@@ -43,6 +43,7 @@ INSTALLED_APPS = [
     "engine_queue.apps.EngineQueueConfig",
     "orders.apps.OrdersConfig",
     "reports.apps.ReportsConfig",
+    "interop.apps.InteropConfig",
     "dashboard.apps.DashboardConfig",
     "config.apps.ConfigConfig",
 ]
@@ -87,6 +88,7 @@ if env.database_owner_url:
     DATABASES["owner"] = database(env.database_owner_url)
 
 AUTH_USER_MODEL = "accounts.User"
+AUTHENTICATION_BACKENDS = ["accounts.backends.PeopleOnly"]
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},

@@ -21,7 +21,8 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("--email", required=True)
         parser.add_argument("--name", required=True, help="as printed on reports")
-        parser.add_argument("--role", required=True, choices=Role.values)
+        people = [role for role in Role.values if role != Role.SERVICE]  # programs: create_service_account
+        parser.add_argument("--role", required=True, choices=people)
         parser.add_argument("--organisation", required=True, help="its short code, such as central-lab")
         parser.add_argument("--organisation-name", default="", help="needed where the organisation is new")
         parser.add_argument("--laboratory", action="store_true", help="the new organisation is a laboratory")

@@ -1,0 +1,1 @@
+"""The JSON API below /api/v1/: the same services, selectors and rights as the pages."""

@@ -1,0 +1,354 @@
+"""The nouns of the API: what goes in, exactly, and what comes out."""
+
+import base64
+import binascii
+import re
+from datetime import date, datetime
+from typing import Annotated, Any, Literal
+from uuid import UUID
+
+from ninja import Schema
+from ninja.params.functions import Query
+from pydantic import AwareDatetime, BeforeValidator, ConfigDict, Field, StringConstraints
+
+from foundation.reasons import Reason
+from interop.problems import ApiError, Fault
+
+_PLAIN = r"^[^\x00-\x1f\x7f]*$"  # one line: no control character, and no NUL, which PostgreSQL cannot hold
+_DAY, _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}"), re.compile(r"\d{4}-\d{2}-\d{2}[Tt ].*")
+PriorityName = Literal["stat", "asap", "urgent", "routine"]
+SexName = Literal["female", "male", "other", "unknown"]
+
+
+def _written(form: re.Pattern[str]) -> BeforeValidator:
+    """Numbers are no dates: pydantic would count them from 1970."""
+
+    def check(value: Any) -> Any:
+        if not isinstance(value, str) or not form.fullmatch(value):
+            raise ValueError("has to be written as ISO 8601 does")
+        return value
+
+    return BeforeValidator(check)
+
+
+Day = Annotated[date, _written(_DAY)]
+Moment = Annotated[AwareDatetime, _written(_MOMENT)]
+Line80 = Annotated[str, StringConstraints(max_length=80, pattern=_PLAIN)]
+Line120 = Annotated[str, StringConstraints(max_length=120, pattern=_PLAIN)]
+Line300 = Annotated[str, StringConstraints(max_length=300, pattern=_PLAIN)]
+Line500 = Annotated[str, StringConstraints(max_length=500, pattern=_PLAIN)]
+CURSOR = r"^[A-Za-z0-9_-]{1,200}$"
+AFTER: Any = Query(None, pattern=CURSOR, description="`next` of the page before")
+KEY = r"^[\x21-\x7e]{1,128}$"
+
+
+class Given(Schema):
+    """A body that is sent to us: what is not named here is refused, since a misspelt field would be a lost one."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class ProblemShape(Schema):
+    """RFC 9457 problem details. `code` is one of our reason codes; `type` leads to its words."""
+
+    class FaultShape(Schema):
+        detail: str
+        pointer: str | None = Field(None, description="JSON pointer into the body")
+        parameter: str | None = Field(None, description="name of a parameter or header")
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    errors: list[FaultShape]
+
+
+class Named(Schema):
+    """An organisation."""
+
+    id: UUID
+    name: str
+
+
+class PatientGiven(Given):
+    """Who is tested. `mrn_system` is blank for the ordering organisation's own numbers."""
+
+    mrn: Line80
+    mrn_system: Line120 = ""
+    family_name: Line120
+    given_name: Line120
+    birth_date: Day
+    sex: SexName
+
+
+class SpecimenGiven(Given):
+    """What was taken, and when, with its offset from UTC."""
+
+    identifier: Line80
+    type: Line80
+    source: Line120 = ""
+    collected_at: Moment
+
+
+class PlacerGiven(Given):
+    """The number under which your system knows the order: the same number with the same content is the same order."""
+
+    system: Line120 = ""
+    number: Line80
+
+
+class OrderGiven(Given):
+    """A complete order. STAT without a reason is still STAT, and flagged until somebody gives it."""
+
+    intake: UUID
+    organisation: UUID | None = Field(None, description="who orders; without it, who uploaded the file")
+    patient: PatientGiven
+    specimen: SpecimenGiven
+    priority: PriorityName
+    stat_reason: Line300 = ""
+    indication: Line300 = ""
+    sample_confirmed: Annotated[str, StringConstraints(max_length=255, pattern=_PLAIN)] = Field(
+        "", description="repeats the chosen sample of a file that holds several"
+    )
+    placer: PlacerGiven | None = None
+
+
+class SampleGiven(Given):
+    """The column of a file that is this specimen."""
+
+    sample: Annotated[str, StringConstraints(min_length=1, max_length=255, pattern=_PLAIN)]
+
+
+class CancelGiven(Given):
+    """Why, in words."""
+
+    reason: Line500
+
+
+class HoldGiven(Given):
+    """Why, as a code."""
+
+    reason: Literal["hold.specimen", "hold.input", "hold.requester", "hold.laboratory"]
+
+
+class PriorityGiven(Given):
+    """Another priority, and why, in words."""
+
+    priority: PriorityName
+    reason: Line300
+
+
+class TestShape(Schema):
+    """A test that can be ordered."""
+
+    id: UUID
+    code: str
+    name: str
+    version: int
+    laboratory: Named
+    accepts: list[str]
+    reference: str
+    reference_digest: str
+    intended_use: str
+    limitations: str
+    minutes: dict[str, list[int]] = Field(description="priority → minutes from acceptance to scored, and to released")
+
+
+class Trouble(Schema):
+    """Something said of the whole file."""
+
+    code: str
+    reason: str
+    line: int | None = None
+    fatal: bool
+
+
+class IntakeShape(Schema):
+    """An upload and its verdict. Only a ready one can be ordered on."""
+
+    id: UUID
+    state: Literal["waiting", "checking", "ready", "refused"]
+    test: UUID
+    organisation: Named
+    laboratory: Named
+    filename: str
+    sha256: str
+    size: int
+    kind: str
+    samples: list[str]
+    sample: str
+    records: int
+    counts: dict[str, int] = Field(description="outcome → number of record × ALT")
+    problems: list[Trouble]
+    progress: float
+    tokens: int | None = Field(description="the work of scoring it, once it is ready")
+    created_at: datetime
+    checked_at: datetime | None
+
+
+class RecordShape(Schema):
+    """The verdict on one record × ALT, or one sequence."""
+
+    line: int
+    alt_index: int
+    outcome: str
+    code: str
+    reason: str
+    flags: list[str]
+    contig: str
+    position: int
+    ref: str
+    alt: str
+    norm_position: int
+    norm_ref: str
+    norm_alt: str
+    genotype: str
+    zygosity: str
+    phased: bool
+    filter: str
+    name: str
+    length: int
+    consequence: str
+
+
+class RecordPage(Schema):
+    """A page of records; `next` is the cursor of the one behind it."""
+
+    records: list[RecordShape]
+    next: str | None
+
+
+class Estimate(Schema):
+    """Between these two the last item is scored, by what engines foresee and lately did."""
+
+    earliest: datetime
+    latest: datetime
+    items_ahead: int
+    served: bool = Field(description="a worker is there for it")
+    paused: bool = Field(description="nothing of it is computed now, because more urgent work is")
+
+
+class PatientShape(Schema):
+    """As the laboratory knows the patient; `mrn` as the order stated it."""
+
+    mrn: str
+    family_name: str
+    given_name: str
+    birth_date: date
+    sex: str
+
+
+class SpecimenShape(Schema):
+    """The specimen of an order."""
+
+    identifier: str
+    type: str
+    source: str
+    collected_at: datetime
+    received_at: datetime | None
+
+
+class OrderLine(Schema):
+    """An order in a list."""
+
+    id: UUID
+    accession: str
+    state: str
+    priority: PriorityName
+    stat_reason: str
+    attention: str = Field(description="reason code of what a person has to settle; blank: nothing")
+    hold: str = Field(description="reason code of the hold; blank: it is not on hold")
+    organisation: Named
+    laboratory: Named
+    placer_system: str
+    placer_number: str
+    patient: PatientShape
+    test: UUID
+    test_name: str
+    items_total: int
+    items_done: int
+    risk: str
+    placed_at: datetime
+    accepted_at: datetime | None
+    started_at: datetime | None
+    scored_at: datetime | None
+    ended_at: datetime | None
+    result_due: datetime | None
+    report_due: datetime | None
+    edits: int = Field(description="counts what people changed; the ETag, for If-Match")
+
+
+class OrderShape(OrderLine):
+    """One order: where it stands, never a score."""
+
+    indication: str
+    specimen: SpecimenShape
+    intake: UUID
+    cancelled_reason: str
+    released: bool
+    estimate: Estimate | None
+
+
+class OrderPage(Schema):
+    """A page of orders, the newest first."""
+
+    orders: list[OrderLine]
+    next: str | None
+
+
+class EventShape(Schema):
+    """One thing that happened to an order or its upload."""
+
+    at: datetime
+    action: str
+    by: str
+    reason: str
+    before: str | None = None
+    after: str | None = None
+
+
+class EventList(Schema):
+    """The timeline, oldest first."""
+
+    events: list[EventShape]
+
+
+class MembershipShape(Schema):
+    """What the token may do in one organisation."""
+
+    organisation: Named
+    verbs: list[str]
+
+
+class MeShape(Schema):
+    """Who asks, with which token."""
+
+    id: UUID
+    name: str
+    token: str = Field(description="the part of the token that may be seen")
+    token_name: str
+    scopes: list[str]
+    expires_at: datetime
+    organisations: list[MembershipShape]
+
+
+def cursor(*parts: object) -> str:
+    """Where a page ended, opaque."""
+    return base64.urlsafe_b64encode("|".join(map(str, parts)).encode()).decode().rstrip("=")
+
+
+def read_cursor(text: str, count: int) -> list[str]:
+    """Its parts. Raises `ApiError`."""
+    try:
+        parts = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode().split("|")
+    except (binascii.Error, UnicodeDecodeError):
+        parts = []
+    if len(parts) != count:
+        raise bad_parameter("after", "is no cursor that this list has given")
+    return parts
+
+
+def bad_parameter(name: str, detail: str) -> ApiError:
+    """A parameter that cannot be used."""
+    return ApiError(422, Reason.API_INVALID, errors=[Fault(detail, parameter=name)])

@@ -1,0 +1,130 @@
+"""Rows as the API shows them."""
+
+from collections.abc import Iterable
+from typing import Any
+
+from audit.models import Event
+from interop.api import shapes
+from orders.estimates import Finish, tokens
+from orders.models import Intake, Order
+from registry.models import TestVersion
+
+# What of the events a requester reads: the same ones as on the order page.
+_OF_ORDERS = (
+    "state.accepted state.rejected state.in_analysis state.awaiting_review state.awaiting_second_review state.reported"
+    " state.cancelled order.placed order.attention order.promoted order.demoted order.demotion_read order.held order.released"
+    " order.hold_asked order.hold_declined order.hold_withdrawn order.hold_expired order.at_risk order.in_time_again order.late"
+)
+TOLD = frozenset(
+    {
+        ("orders.intake", "intake.received"),
+        ("orders.intake", "state.ready"),
+        *(("orders.order", action) for action in _OF_ORDERS.split()),
+    }
+)
+_OF_INTAKES = "id state filename kind samples sample records counts progress created_at checked_at"
+_SAME = (
+    "id accession state priority stat_reason attention placer_system placer_number items_total items_done risk placed_at"
+    " accepted_at started_at scored_at ended_at result_due report_due edits"
+)
+
+
+def test(version: TestVersion) -> shapes.TestShape:
+    """A test that is offered."""
+    definition = version.definition
+    return shapes.TestShape(
+        id=version.pk,
+        code=definition.code,
+        name=definition.name,
+        version=version.number,
+        laboratory=shapes.Named.from_orm(definition.laboratory),
+        accepts=version.accepts,
+        reference=version.reference.name,
+        reference_digest=version.reference.digest,
+        intended_use=version.intended_use,
+        limitations=version.limitations,
+        minutes=version.sla_minutes,
+    )
+
+
+def intake(row: Intake) -> shapes.IntakeShape:
+    """An upload."""
+    return shapes.IntakeShape(
+        **{name: getattr(row, name) for name in _OF_INTAKES.split()},
+        test=row.test_version_id,
+        organisation=shapes.Named.from_orm(row.ordering_organisation),
+        laboratory=shapes.Named.from_orm(row.performing_laboratory),
+        sha256=row.file.sha256,
+        size=row.file.size,
+        problems=[_trouble(problem) for problem in row.problems],
+        tokens=tokens(row) if row.state == "ready" else None,
+    )
+
+
+def order_line(order: Order) -> shapes.OrderLine:
+    """An order in a list."""
+    return shapes.OrderLine(**_line(order))
+
+
+def order(order: Order, *, released: bool, finish: Finish | None) -> shapes.OrderShape:
+    """One order."""
+    specimen = order.specimen
+    return shapes.OrderShape(
+        **_line(order),
+        indication=order.indication,
+        specimen=shapes.SpecimenShape.from_orm(specimen),
+        intake=order.intake_id,
+        cancelled_reason=order.cancelled_reason,
+        released=released,
+        estimate=_estimate(finish),
+    )
+
+
+def events(rows: Iterable[Event]) -> shapes.EventList:
+    """A timeline."""
+    told = [event for event in rows if (event.object_type, event.action) in TOLD]
+    return shapes.EventList(
+        events=[
+            shapes.EventShape(
+                at=event.at,
+                action=event.action,
+                by=event.actor_name,
+                reason=event.reason,
+                before=event.facts.get("from"),
+                after=event.facts.get("to"),
+            )
+            for event in told
+        ]
+    )
+
+
+def _line(order: Order) -> dict[str, Any]:
+    patient = order.patient
+    return {name: getattr(order, name) for name in _SAME.split()} | {
+        "hold": order.hold_reason,
+        "organisation": shapes.Named.from_orm(order.ordering_organisation),
+        "laboratory": shapes.Named.from_orm(order.performing_laboratory),
+        "patient": shapes.PatientShape(
+            mrn=order.stated_mrn,
+            family_name=patient.family_name,
+            given_name=patient.given_name,
+            birth_date=patient.birth_date,
+            sex=patient.sex,
+        ),
+        "test": order.test_version_id,
+        "test_name": order.test_version.definition.name,
+    }
+
+
+def _trouble(problem: dict[str, Any]) -> shapes.Trouble:
+    return shapes.Trouble(
+        code=problem["code"], reason=problem["reason"], line=problem.get("line"), fatal=problem.get("fatal", True) is not False
+    )
+
+
+def _estimate(finish: Finish | None) -> shapes.Estimate | None:
+    if finish is None:
+        return None
+    return shapes.Estimate(
+        earliest=finish.low, latest=finish.high, items_ahead=finish.ahead, served=finish.served, paused=finish.paused
+    )

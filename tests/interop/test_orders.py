@@ -1,0 +1,147 @@
+"""Orders by the API: the same services as the pages, and the same answers."""
+
+import gzip
+from uuid import UUID
+
+import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
+
+from accounts.roles import Role
+from audit.models import Event
+from orders import checking
+from orders.models import Intake, Order
+from tests.dashboard.desk import vcf
+from tests.factories import make_token, make_user
+from tests.interop.caller import BASE, Caller
+from tests.reports.cases import scored_order
+
+pytestmark = pytest.mark.django_db
+
+
+def test_a_file_is_sent_checked_and_ordered_on_as_stat(site):
+    caller = site.caller()
+    intake = site.upload(caller)
+    verdict = caller.get(f"/intakes/{intake}").json()
+    assert (verdict["state"], verdict["counts"]["accepted"], verdict["kind"]) == ("ready", 3, "vcf")
+    placed = caller.post("/orders", site.wanted(intake, priority="stat", stat_reason="suspected sepsis"))
+    assert placed.status_code == 201 and placed["Location"] == f"{BASE}/orders/{placed.json()['id']}"
+    order = Order.objects.get(pk=placed.json()["id"])
+    assert (order.priority, order.rank, order.items_total, order.stated_mrn) == ("stat", 0, 3, "88-1204")
+    assert order.specimen.collected_at.isoformat() == "2026-01-15T07:30:00+00:00"
+
+
+def test_stat_without_a_reason_is_stat_and_flagged(site):
+    placed = site.order(site.caller(), priority="stat")
+    assert (placed["priority"], placed["attention"], placed["state"]) == ("stat", "stat.reason-missing", "accepted")
+
+
+@pytest.mark.parametrize("how", ["plain", "gzip", "form"])
+def test_a_file_comes_as_the_body_or_as_a_form(site, how):
+    caller, text = site.caller(), vcf(300, 301).encode()
+    if how == "form":
+        form = {"file": SimpleUploadedFile("isolate.vcf", text), "sample": ""}
+        headers = {"Authorization": f"Bearer {caller.token}"}
+        answer = caller.client.post(f"{BASE}/intakes?test={site.test.pk}", form, headers=headers)
+    else:
+        body = gzip.compress(text) if how == "gzip" else text
+        kind = "application/gzip" if how == "gzip" else "text/plain"
+        named = {"Content_Disposition": 'attachment; filename="isolate.vcf"'}
+        answer = caller.send(body, content_type=kind, query=f"test={site.test.pk}", **named)
+    assert answer.status_code == 201, answer.content
+    assert (answer.json()["filename"], answer.json()["state"]) == ("isolate.vcf", "waiting")
+    assert Intake.objects.get().ordering_organisation == site.hospital
+
+
+def test_records_come_page_by_page_and_by_outcome(site):
+    caller = site.caller()
+    intake = site.upload(caller, vcf(300, 301, 302) + vcf(303, ref="N").splitlines()[-1] + "\n")
+    first = caller.get(f"/intakes/{intake}/records", limit=2).json()
+    second = caller.get(f"/intakes/{intake}/records", limit=2, after=first["next"]).json()
+    lines = [record["line"] for page in (first, second) for record in page["records"]]
+    assert len(lines) == 4 and lines == sorted(set(lines)) and second["next"] is None
+    odd = second["records"][-1]
+    assert odd["outcome"] != "accepted" and odd["code"].startswith("vcf.") and odd["reason"]
+    assert caller.get(f"/intakes/{intake}/records", outcome=odd["outcome"]).json()["records"] == [odd]
+
+
+def test_the_sample_of_a_file_is_chosen_and_has_to_be_confirmed(site):
+    caller = site.caller()
+    intake = site.upload(caller, vcf(300, samples=("MOTHER", "CHILD"), genotypes=("0/0", "0/1")))
+    assert caller.get(f"/intakes/{intake}").json()["samples"] == ["MOTHER", "CHILD"]
+    assert caller.post(f"/intakes/{intake}/sample", {"sample": "FATHER"}).json()["code"] == "vcf.sample-unknown"
+    chosen = caller.post(f"/intakes/{intake}/sample", {"sample": "CHILD"}).json()
+    checking.check_intake(UUID(chosen["id"]))
+    refused = caller.post("/orders", site.wanted(chosen["id"]))
+    assert refused.status_code == 422 and refused.json()["errors"][0]["pointer"] == "/sample_confirmed"
+    assert caller.post("/orders", site.wanted(chosen["id"], sample_confirmed="CHILD")).status_code == 201
+
+
+def test_an_order_tells_state_progress_and_timeline_and_no_score(site):
+    order = scored_order(delta=lambda n: -5.5)
+    caller = Caller(make_token(make_user(role=Role.REQUESTER, organisation=order.ordering_organisation)))
+    shown = caller.get(f"/orders/{order.pk}")
+    assert shown["ETag"] == f'"{order.edits}"' and shown.json()["items_done"] == order.items_total
+    assert "5.5" not in shown.content.decode() and shown.json()["released"] is False
+    told = caller.get(f"/orders/{order.pk}/events").json()["events"]
+    assert [event["action"] for event in told][:2] == ["order.placed", "state.accepted"]
+
+
+def test_lists_are_filtered_and_paged_without_gap(site):
+    caller = site.caller()
+    placed = [site.order(caller, placer={"system": "LIS", "number": str(n)})["id"] for n in range(3)]
+    first = caller.get("/orders", limit=2).json()
+    second = caller.get("/orders", limit=2, after=first["next"]).json()
+    assert [row["id"] for row in first["orders"] + second["orders"]] == placed[::-1] and second["next"] is None
+    found = caller.get("/orders", placer_system="LIS", placer_number="1").json()["orders"]
+    assert [row["id"] for row in found] == [placed[1]]
+    assert caller.get("/orders", priority="stat").json()["orders"] == []
+    assert len(caller.get("/orders", open="true", held="false", state="accepted").json()["orders"]) == 3
+
+
+def test_a_page_of_orders_takes_as_many_queries_for_one_as_for_many(site, django_assert_max_num_queries):
+    caller = site.caller()
+    for number in range(4):
+        site.order(caller, placer={"number": str(number)})
+    with django_assert_max_num_queries(4):  # the token, its owner's memberships, and the orders
+        assert len(caller.get("/orders").json()["orders"]) == 4
+
+
+def test_what_a_token_writes_stands_in_events_with_its_id(site):
+    caller = site.caller()
+    placed = site.order(caller)
+    token = caller.get("/me").json()
+    written = Event.objects.filter(object_id=placed["id"], action="order.placed").get()
+    assert written.facts["token"] and str(written.actor_id) == token["id"]
+    assert caller.token not in str(list(Event.objects.values()))
+
+
+class TestDecisions:
+    """Cancel, hold, release and priority, each on the order as it was seen."""
+
+    def test_they_need_the_edit_that_was_seen(self, site):
+        caller = site.caller(Role.ANALYST)
+        order = site.order(site.caller())
+        path, why = f"/orders/{order['id']}/priority", {"priority": "asap", "reason": "worse"}
+        assert caller.post(path, why).status_code == 428
+        assert caller.post(path, why, If_Match="*").json()["code"] == "api.precondition-missing"
+        assert caller.post(path, why, If_Match='"99"').json()["code"] == "state.stale"
+        done = caller.post(path, why, If_Match=f'"{order["edits"]}"')
+        assert done.status_code == 200 and done.json()["priority"] == "asap" and done["ETag"] == f'"{done.json()["edits"]}"'
+        assert caller.post(path, why, If_Match=f'"{order["edits"]}"').status_code == 412
+
+    def test_hold_release_and_cancel_reach_the_order(self, site):
+        caller = site.caller(Role.ANALYST)
+        order = site.order(site.caller())
+        held = caller.post(f"/orders/{order['id']}/hold", {"reason": "hold.specimen"}, If_Match='"1"')
+        assert held.json()["hold"] == "hold.specimen"
+        freed = caller.post(f"/orders/{order['id']}/release", If_Match=held["ETag"])
+        assert freed.json()["hold"] == ""
+        ended = caller.post(f"/orders/{order['id']}/cancel", {"reason": "placed twice"}, If_Match=freed["ETag"])
+        assert (ended.json()["state"], ended.json()["cancelled_reason"]) == ("cancelled", "placed twice")
+        again = caller.post(f"/orders/{order['id']}/cancel", {"reason": "placed twice"}, If_Match=ended["ETag"])
+        assert again.status_code == 409
+
+    def test_one_person_does_not_hold_anothers_stat_order(self, site):
+        order = site.order(site.caller(), priority="stat", stat_reason="sepsis")
+        answer = site.caller(Role.ANALYST).post(f"/orders/{order['id']}/hold", {"reason": "hold.specimen"}, If_Match='"1"')
+        assert (answer.status_code, answer.json()["code"]) == (409, "hold.two-people")
