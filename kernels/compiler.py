@@ -21,7 +21,7 @@ from kernels.errors import KernelsUnavailable
 
 log = logging.getLogger(__name__)
 
-Level = Literal["avx2", "avx512", "avx512_bf16"]
+Level = Literal["avx2", "avx512", "avx512_bf16", "avx512_amx"]
 
 SOURCES = Path(__file__).with_name("native")
 _ROOT = Path(__file__).resolve().parents[1]
@@ -31,6 +31,7 @@ _INSTRUCTIONS: dict[str, tuple[str, ...]] = {
     "avx2": ("-mavx2", "-mfma"),
     "avx512": _AVX512,
     "avx512_bf16": (*_AVX512, "-mavx512bf16"),
+    "avx512_amx": (*_AVX512, "-mavx512bf16", "-mamx-tile", "-mamx-bf16"),
 }
 # contraction is off: the source says where a product is fused, the compiler may not
 _FLAGS = ("-std=c++17", "-O3", "-pthread", "-ffp-contract=off", "-fno-math-errno", "-fvisibility=hidden", "-fPIC", "-shared", "-w")

@@ -1,7 +1,7 @@
 """The compiled kernels as a set: C++ for AVX2 or AVX-512, called through ctypes on the memory of torch tensors.
 
 Every sum has one written order, so the number of rows, the batch, the chunk and the threads cannot change a bit. AVX2 and AVX-512
-give the same bits; the BF16 instructions have an order of their own. What enters a product is laid out in words of 32 bits: a
+give the same bits; the BF16 instructions have an order of their own, and so has AMX. What enters a product is laid out in words of 32 bits: a
 float32 number, or two bf16 numbers that stand next to each other along the depth of the product.
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TypeAlias
@@ -50,6 +51,9 @@ class Library:
             loaded = ctypes.CDLL(str(path))
         except OSError as error:
             raise KernelsUnavailable(f"{path.name} cannot be loaded: {error}") from error
+        refused = loaded.native_prepare()
+        if refused:
+            raise KernelsUnavailable(f"the system does not let this process use {level}: {os.strerror(refused)}")
         self.level = level
         self._functions = {name: getattr(loaded, f"native_{name}") for name in _SIGNATURES}
         for name, kinds in _SIGNATURES.items():
@@ -84,8 +88,10 @@ def levels(level: str, precision: Precision) -> tuple[Level, ...]:
         return ("avx2",)
     if level != "avx512":
         return ()
-    flags = _CPUINFO.read_text().split() if _CPUINFO.exists() else []
-    return ("avx512_bf16", "avx512") if precision == "bf16" and "avx512_bf16" in flags else ("avx512",)
+    flags = set(_CPUINFO.read_text().split()) if _CPUINFO.exists() else set()
+    if precision == "fp32" or "avx512_bf16" not in flags:
+        return ("avx512",)
+    return ("avx512_amx", "avx512_bf16", "avx512") if flags >= {"amx_tile", "amx_bf16"} else ("avx512_bf16", "avx512")
 
 
 def packed(weight: Tensor, precision: Precision = "fp32") -> Tensor:

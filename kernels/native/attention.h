@@ -54,15 +54,16 @@ struct Place {  // a tile of one head, and the one after it
 // What a thread works with: the rows of an item, and the scores and weights of a strip of them.
 struct Desk {
     Buffer buffer;
-    float *queries, *keys, *values, *nothing, *scores, *weights, *mixed, *maximum, *total;
+    float *queries, *keys, *values, *nothing, *gathered, *scores, *weights, *products, *mixed, *maximum, *total;
     void lay(size_t rows, const Pool& pool) {
-        const size_t wide = pool.lanes(), strip = TALLEST * TILE, block = pool.block_size * wide;
-        const size_t sizes[] = {rows * wide, wide * TILE, block, block, strip, strip, rows * wide, rows_up(rows), rows * LANES};
-        float** places[] = {&queries, &keys, &values, &nothing, &scores, &weights, &mixed, &maximum, &total};
+        const size_t wide = pool.lanes(), strip = LANES * TILE, block = pool.block_size * wide, asked = (rows + LANES) * (wide + LANES);
+        const size_t sizes[] = {asked, wide * TILE, block, block, TILE * wide, strip, strip, LANES * wide, rows * wide, rows_up(rows),
+                                rows * LANES};
+        float** places[] = {&queries, &keys, &values, &nothing, &gathered, &scores, &weights, &products, &mixed, &maximum, &total};
         size_t all = 0;
         for (size_t size : sizes) all += size;
         float* at = buffer.floats(all);
-        for (int i = 0; i < 9; i++) *places[i] = at, at += sizes[i];
+        for (int i = 0; i < 11; i++) *places[i] = at, at += sizes[i];
         std::fill_n(nothing, block, 0.0f);
     }
     static size_t rows_up(size_t rows) { return rounded_up((int)rows) + LANES; }  // maxima are read in whole lanes
@@ -108,6 +109,17 @@ const float* values_of(const Pool& pool, const Item& item, int64_t index, int he
     return desk.values;
 }
 
+// Values of blocks that are smaller than a step of the product are copied together.
+template <class E>
+void gather_values(const Pool& pool, const Item& item, const Place& place, Desk& desk, Passing& tile) {
+    const int parts = TILE / pool.block_size;
+    const long each = (long)tile.part_words * tile.lanes;
+    for (int part = 0; part < parts; part++)
+        std::memcpy(desk.gathered + part * each, values_of<E>(pool, item, place.tile * parts + part, place.head, desk),
+                    sizeof(float) * each);
+    tile.parts[0] = {desk.gathered, desk.gathered}, tile.part_words = words<E>(TILE);
+}
+
 // Where a tile's keys and values lie, and those of the tile after it.
 template <class E>
 void meet(const Pool& pool, const Item& item, const Place& place, int strips, Desk& desk, Passing& tile) {
@@ -122,14 +134,15 @@ void meet(const Pool& pool, const Item& item, const Place& place, int strips, De
         for (int p = 0; p < TILE_PANELS; p++) tile.keys[p] = tile.next_keys[p] = desk.keys + p * LANES;
         tile.key_row = TILE;
     }
+    tile.lanes = pool.lanes(), tile.part_words = words<E>(size), tile.strips = strips;
+    tile.key_pace = (tile.key_row + strips - 1) / strips, tile.value_pace = (tile.lanes + strips - 1) / strips;
+    if (E::TILES && size < 2 * LANES) return gather_values<E>(pool, item, place, desk, tile);
     for (int part = 0; part < parts; part++) {
         const int64_t later = after.tile * parts + part;
         const float* values = values_of<E>(pool, item, place.tile * parts + part, place.head, desk);
         const float* next = item.has(later) ? pool.value_block<E>(item.blocks[later - item.gone], after.head) : values;
         tile.parts[part] = {values, next};
     }
-    tile.lanes = pool.lanes(), tile.part_words = words<E>(size);
-    tile.key_pace = (tile.key_row + strips - 1) / strips, tile.value_pace = (tile.lanes + strips - 1) / strips;
 }
 
 // Scores of keys that a row does not see. Row `begin` of those whose first stands at `place`, counted from the tile's first key, is
@@ -155,22 +168,23 @@ void attend_tile(const Pool& pool, const Item& item, const Place& place, Desk& d
     const int64_t beyond = std::min(item.length, limit);  // … and the first whose window has left it
     if (beyond <= oldest) return;
     Passing tile;
-    meet<E>(pool, item, place, ((int)(beyond - oldest) * group + TALLEST - 1) / TALLEST, desk, tile);
+    constexpr int most = STRIP_ROWS<E>;
+    meet<E>(pool, item, place, ((int)(beyond - oldest) * group + most - 1) / most, desk, tile);
     const int64_t before = (place.head - item.head) * item.length, shift = item.start - first_key;
     int number = 0;
     for (int64_t from = oldest, to; from < beyond; from = to) {  // positions that see equally many panels
         const int panels = (int)std::min<int64_t>((shift + from) / LANES + 1, TILE_PANELS);
         to = panels < TILE_PANELS ? std::min(beyond, panels * LANES - shift) : beyond;
         const bool hides = shift + from < TILE - 1 || (pool.window && shift + to > pool.window);
-        const int rows = (int)(to - from) * group, strips = (rows + TALLEST - 1) / TALLEST;
+        const int rows = (int)(to - from) * group, strips = (rows + most - 1) / most;
         for (int strip = 0; strip < strips; strip++, number++) {
             const int begin = rows * strip / strips, count = rows * (strip + 1) / strips - begin;
             const int64_t first = (before + from) * group + begin;
-            float shrink[LANES], *maximum = desk.maximum + first, *total = desk.total + first * LANES;
+            float shrink[2 * LANES], *maximum = desk.maximum + first, *total = desk.total + first * LANES;
             score<E>(desk.queries + first * depth, depth, count, tile, number, panels, words<E>(pool.head_dim), desk.scores);
             if (hides) hide(pool, shift + from, begin, count, panels, desk.scores);
             soften<E>(desk.scores, count, panels, desk.weights, maximum, total, shrink);
-            mix<E>(desk.weights, count, tile, number, panels, shrink, desk.mixed + first * lanes);
+            mix<E>(desk.weights, count, tile, number, panels, shrink, desk.mixed + first * lanes, desk.products);
         }
     }
 }
@@ -203,6 +217,7 @@ void attend(const Pool& pool, const Item& item, const Item* next, const float* q
     each_row(pool, item, [&](int64_t row, int64_t number) {
         float* to = desk.queries + row * left_row<E>(depth);
         for (int d = 0; d < depth; d += LANES) E::put(to + d / E::PER, load_part(q + number * depth + d, depth - d) * scale);
+        end_row<E>(depth, to);
     });
     std::fill_n(desk.mixed, rows * lanes, 0.0f);
     std::fill_n(desk.maximum, rows, LOWEST);

@@ -6,6 +6,8 @@
 #include "rows.h"
 #include "team.h"
 
+#include <cerrno>
+
 #include <sys/mman.h>
 
 using namespace native;
@@ -18,7 +20,7 @@ template <class E>
 void linear(const float* x, int64_t rows, const Weight& weight, float* out, int threads) {
     const int row = left_row<E>(weight.depth), columns = weight.columns;
     static thread_local Buffer buffer;
-    float* left = E::PER == 1 ? nullptr : buffer.floats(rows * row);
+    float* left = E::PER == 1 ? nullptr : buffer.floats(left_rows<E>(rows) * row);
     Threads::run(team(rows * weight.depth * columns, threads), [&](Member& member) {
         if (left) share_rows(member, rows, [&](int64_t r) { put_row<E>(x + r * weight.depth, weight.depth, left + r * row); });
         const auto copy = [&](int64_t r, int64_t n, int p, int panels, const float* sums, int stride) {
@@ -38,6 +40,7 @@ void attend_all(const Pool& pool, const std::vector<Item>& items, const float* q
     Threads::run(team(2 * work * pool.head_dim * pool.group(), threads), [&](Member& member) {
         static thread_local Desk desk;
         desk.lay(most, pool);
+        [[maybe_unused]] const Using<E> tiles;
         const int64_t count = items.size();
         member.share(count, [&](int64_t i) {
             attend<E>(pool, items[i], i + 1 < count ? &items[i + 1] : nullptr, queries, out, desk);
@@ -49,6 +52,16 @@ void attend_all(const Pool& pool, const std::vector<Item>& items, const float* q
 
 #pragma GCC visibility push(default)
 extern "C" {
+
+// Ask the system for what the instructions need. 0: it is there.
+int native_prepare() {
+#if defined(__AMX_BF16__)
+    constexpr int REQUEST = 0x1023, TILE_DATA = 18;  // arch_prctl: permission for a component of the extended state
+    return syscall(SYS_arch_prctl, REQUEST, TILE_DATA) ? errno : 0;
+#else
+    return 0;
+#endif
+}
 
 // Ask for large pages: blocks lie anywhere in a pool, and looking up a small page for each costs half of the read bandwidth.
 void native_advise(char* at, int64_t bytes) {

@@ -10,6 +10,7 @@ namespace native {
 
 constexpr int64_t PASS = 512;  // rows that go through a half together
 constexpr int BLOCK = 96, GROUP = 8;  // at most so many rows and panels a task
+constexpr int TILED_BLOCK = 128;  // rows, where products go by tiles
 constexpr int64_t LIGHT = 8;  // rows a task when there is no product
 constexpr int64_t WORTH = 1 << 18;  // multiplications for which the other threads are called
 
@@ -20,16 +21,18 @@ inline int team(int64_t multiplications, int threads) { return multiplications <
 template <class E, class F>
 void share_product(Member& member, const float* a, long a_row, int64_t rows, const Weight& weight, int unit, const Weight* then,
                    F finish) {
-    const int64_t parts = (rows + BLOCK - 1) / BLOCK, units = weight.panels() / unit;
+    constexpr int64_t block = E::TILES ? TILED_BLOCK : BLOCK, together = E::TILES ? 2 * LANES : 1;  // rows that no task cuts apart
+    const int64_t parts = (rows + block - 1) / block, heights = (rows + together - 1) / together, units = weight.panels() / unit;
     const int64_t least = std::max(1, (rows > FEW ? PANELS : 2 * PANELS) / unit), even = units * parts / (16 * member.size());
     const int64_t each = std::clamp<int64_t>(even / least * least, least, GROUP / unit);
     const int64_t groups = (units + each - 1) / each;
     static thread_local Buffer buffer;
+    [[maybe_unused]] const Using<E> tiles;
     member.share(parts * groups, [&](int64_t task) {
         const int64_t part = task % parts, group = task / parts;
-        const int64_t row = rows * part / parts, count = rows * (part + 1) / parts - row;
+        const int64_t row = heights * part / parts * together, count = std::min(rows, heights * (part + 1) / parts * together) - row;
         const int first = (int)(group * each) * unit, panels = (int)std::min(each, units - group * each) * unit, stride = panels * LANES;
-        float* sums = buffer.floats((size_t)count * stride);
+        float* sums = buffer.floats((size_t)left_rows<E>(count) * stride);
         Right right = weight.right<E>(first, panels);
         if (then && member.last_of_own(task, parts * groups))
             right.skip = then->panel<E>((int)member.first(then->panels())) - weight.panel<E>(first + panels);
@@ -119,7 +122,7 @@ void project(const float* hidden, int64_t rows, const float* norm, float eps, co
     const int width = qkv.depth, row = left_row<E>(width), padded = rounded_up(qkv.columns);
     static thread_local Buffer left, sums;
     const int64_t most = std::min(rows, PASS);
-    float *normed = left.floats(most * row), *mixed = sums.floats(most * padded);
+    float *normed = left.floats(left_rows<E>(most) * row), *mixed = sums.floats(most * padded);
     Threads::run(team(rows * width * qkv.columns, threads), [&](Member& member) {
         for (int64_t at = 0; at < rows; at += PASS) {
             const int64_t count = std::min(PASS, rows - at);
@@ -148,8 +151,8 @@ void finish(float* hidden, const float* attended, int64_t rows, const Finish& f,
     const int width = f.output.columns, both = f.output.depth, inner = f.down.depth;
     const int both_row = left_row<E>(both), row = left_row<E>(width), inner_row = left_row<E>(inner);
     static thread_local Buffer first, second, third;
-    const int64_t most = std::min(rows, PASS);
-    float *mixed = first.floats(most * both_row), *normed = second.floats(most * row), *gated = third.floats(most * inner_row);
+    const int64_t most = std::min(rows, PASS), held = left_rows<E>(most);
+    float *mixed = first.floats(held * both_row), *normed = second.floats(held * row), *gated = third.floats(held * inner_row);
     Threads::run(team(rows * width * (both + 3 * (int64_t)inner), threads), [&](Member& member) {
         for (int64_t at = 0; at < rows; at += PASS) {
             const int64_t count = std::min(PASS, rows - at);
@@ -166,7 +169,10 @@ void finish(float* hidden, const float* attended, int64_t rows, const Finish& f,
                 add(r, n, p, panels, sums, stride);
             };
             share_product<E>(member, left, direct ? both : both_row, count, f.output, 1, &f.gate_up, add_output);
-            share_rows(member, count, [&](int64_t r) { norm_row<E>(x + r * width, f.norm, f.eps, width, normed + r * row); });
+            share_rows(member, count, [&](int64_t r) {
+                norm_row<E>(x + r * width, f.norm, f.eps, width, normed + r * row);
+                end_row<E>(inner, gated + r * inner_row);
+            });
             const auto gate = [&](int64_t r, int64_t n, int p, int panels, float* sums, int stride) {
                 for (int64_t i = 0; i < n; i++)
                     for (int j = 0; j < panels; j += 2) {

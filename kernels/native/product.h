@@ -9,19 +9,27 @@
 #include <utility>
 
 #include "lanes.h"
+#include "tiles.h"
 
 namespace native {
 
 inline int rounded_up(int n) { return (n + LANES - 1) / LANES * LANES; }
 
 struct Single {
-    static constexpr int PER = 1;  // numbers a word
+    static constexpr int PER = 1, FULL = LANES;  // numbers a word; numbers that a left row is filled up to with zeros
+    static constexpr bool TILES = false;  // the left side is read, and the result written, in whole tiles of rows
     static V madd(V left, V right, V sum) { return native::madd(left, right, sum); }
     static void put(float* words, V numbers) { store(words, numbers); }  // sixteen numbers, PER a word
 };
 
 struct Pair {
-    static constexpr int PER = 2;
+#if defined(__AMX_BF16__)
+    static constexpr int PER = 2, FULL = PER * STEP;
+    static constexpr bool TILES = true;
+#else
+    static constexpr int PER = 2, FULL = LANES;
+    static constexpr bool TILES = false;
+#endif
     static V madd(V left, V right, V sum) { return madd_pairs(left, right, sum); }
     static void put(float* words, V numbers) { store_halves((uint16_t*)words, numbers); }
 };
@@ -29,12 +37,21 @@ struct Pair {
 template <class E>
 constexpr int words(int numbers) { return (numbers + E::PER - 1) / E::PER; }
 template <class E>
-constexpr int left_row(int numbers) { return (numbers + LANES - 1) / LANES * LANES / E::PER; }  // words of a row that `put_row` fills
+constexpr int left_row(int numbers) { return (numbers + E::FULL - 1) / E::FULL * E::FULL / E::PER; }  // words that `put_row` fills
+template <class E>
+constexpr int64_t left_rows(int64_t rows) { return E::TILES ? (rows + LANES - 1) / LANES * LANES : rows; }  // that may be read
 
-// A row of a left side from `count` floats, filled up with zeros to whole lanes.
+// Zeros from the lanes after the last of `count` numbers to the end of a left row.
+template <class E>
+void end_row(int count, float* row) {
+    for (int i = rounded_up(count); i < left_row<E>(count) * E::PER; i += LANES) E::put(row + i / E::PER, all(0.0f));
+}
+
+// A row of a left side from `count` floats, filled up with zeros.
 template <class E>
 void put_row(const float* x, int count, float* row) {
     for (int i = 0; i < count; i += LANES) E::put(row + i / E::PER, load_part(x + i, count - i));
+    end_row<E>(count, row);
 }
 
 #if defined(__AVX512F__)
@@ -142,6 +159,39 @@ void multiply(const float* a, long a_row, int rows, const Right& b, int depth, f
         p += wide;
     }
 }
+
+#if defined(__AMX_BF16__)
+
+// As above, by tiles: two panels and twice sixteen rows at a time. Rows of `a` and `c` are there in sixteens.
+template <>
+inline void multiply<Pair>(const float* a, long a_row, int rows, const Right& b, int depth, float* c, long c_row, bool) {
+    const int strips = (rows + 2 * TALL - 1) / (2 * TALL);
+    Steps steps(b.row, depth);
+    for (int p = 0, wide; p < b.panels; p += wide) {
+        wide = std::min(2, b.panels - p);
+        for (int i = 0; i < wide; i++) steps.panel(i, b.panel(p + i), b.ahead(p + i, wide));
+        for (int strip = 0; strip < strips; strip++) {
+            const int r = strip * 2 * TALL;
+            const float* left = a + r * a_row;
+            float* sums = c + r * c_row + p * LANES;
+            const Share share(strip, strips);
+            if (rows - r > TALL && wide > 1) tile_product<2, 2>(left, a_row, steps.count(), steps, sums, c_row, share);
+            else if (rows - r > TALL) tile_product<2, 1>(left, a_row, steps.count(), steps, sums, c_row, share);
+            else if (wide > 1) tile_product<1, 2>(left, a_row, steps.count(), steps, sums, c_row, share);
+            else tile_product<1, 1>(left, a_row, steps.count(), steps, sums, c_row, share);
+        }
+    }
+}
+
+#endif
+
+// The tiles of the thread, where a product of E uses them.
+template <class E>
+struct Using {};
+#if defined(__AMX_BF16__)
+template <>
+struct Using<Pair> : TilesInUse {};
+#endif
 
 // A weight packed as [panels][words of the depth][16], the columns past the last filled with zeros.
 struct Weight {

@@ -6,6 +6,8 @@ namespace native {
 
 constexpr int TILE = 64, TILE_PANELS = TILE / LANES;
 constexpr int TALLEST = 6;  // rows of a strip: with as many panels as fit the registers
+template <class E>
+constexpr int STRIP_ROWS = E::TILES ? LANES : TALLEST;
 constexpr float LOWEST = -1e30f;  // start of the running maximum: finite, so that 2^(old - new) is never not a number
 
 inline int panels_at_once(int rows) { return rows > FEW ? PANELS : 2 * PANELS; }
@@ -20,7 +22,7 @@ struct Passing {
     const float *keys[TILE_PANELS], *next_keys[TILE_PANELS];
     long key_row, key_pace, lanes, value_pace;
     Part parts[TILE];
-    int part_words;
+    int part_words, strips;
 };
 
 // Scaled queries times `panels` panels of keys: `[rows, TILE]`.
@@ -40,14 +42,14 @@ void score(const float* queries, long row, int rows, const Passing& tile, int st
 }
 
 // Scores become weights 2^(score · log2 e - maximum); the running maxima, in powers of two, and the sums, in sixteen lanes a row,
-// move on. `shrink[r]` is what row r's mixture must be multiplied by. `maximum` is read up to whole lanes.
+// move on. `shrink[r]` is what row r's mixture must be multiplied by. `maximum` is read, and `shrink` written, up to whole lanes.
 template <class E, int N>
 void soften(const float* scores, int rows, float* weights, float* maximum, float* total, float* shrink) {
     V tops[8];
 #pragma GCC unroll 8
     for (int r = 0; r < 8; r++) {
         tops[r] = all(LOWEST);
-        if (r >= rows || r >= TALLEST) continue;
+        if (r >= rows) continue;
         tops[r] = load(scores + r * TILE);
 #pragma GCC unroll 4
         for (int i = 1; i < N; i++) tops[r] = higher(tops[r], load(scores + r * TILE + i * LANES));
@@ -66,6 +68,7 @@ void soften(const float* scores, int rows, float* weights, float* maximum, float
         exp2(w);
 #pragma GCC unroll 4
         for (int i = 0; i < N; i++) E::put(weights + (r * TILE + i * LANES) / E::PER, w[i]);
+        end_row<E>(N * LANES, weights + r * TILE / E::PER);
         V sum = w[0];  // (0 + 1) + (2 + 3); a panel that no row sees would add zeros
         if constexpr (N > 1) sum = sum + w[1];
         if constexpr (N == 3) sum = sum + w[2];
@@ -78,7 +81,10 @@ template <class E>
 void soften(const float* scores, int rows, int panels, float* weights, float* maximum, float* total, float* shrink) {
     using Softened = void (*)(const float*, int, float*, float*, float*, float*);
     static constexpr Softened BY_PANELS[] = {nullptr, soften<E, 1>, soften<E, 2>, soften<E, 3>, soften<E, 4>};
-    BY_PANELS[panels](scores, rows, weights, maximum, total, shrink);
+    constexpr int EACH = 8;
+    for (int r = 0; r < rows; r += EACH)
+        BY_PANELS[panels](scores + r * TILE, std::min(EACH, rows - r), weights + r * TILE / E::PER, maximum + r, total + r * LANES,
+                          shrink + r);
 }
 
 // mixed = mixed · shrink + weights · values, for `depth` words of keys in parts of `each`.
@@ -123,8 +129,9 @@ constexpr std::array<MixTile, sizeof...(R) + 1> mix_tiles(std::integer_sequence<
     return {nullptr, mix_tile<E, R + 1, P>...};
 }
 
+// `products` has room for a strip's rows.
 template <class E>
-void mix(const float* weights, int rows, const Passing& tile, int strip, int panels, const float* shrink, float* mixed) {
+void mix(const float* weights, int rows, const Passing& tile, int strip, int panels, const float* shrink, float* mixed, float*) {
     static constexpr auto NARROW = mix_tiles<E, 1>(std::make_integer_sequence<int, TALLEST>{});
     static constexpr auto USUAL = mix_tiles<E, PANELS>(std::make_integer_sequence<int, TALLEST>{});
     static constexpr auto WIDE = mix_tiles<E, 2 * PANELS>(std::make_integer_sequence<int, FEW>{});
@@ -137,5 +144,44 @@ void mix(const float* weights, int rows, const Passing& tile, int strip, int pan
         p += wide;
     }
 }
+
+#if defined(__AMX_BF16__)
+
+// By tiles: the queries and weights of a strip are there in sixteen rows, and so are `scores` and `products`.
+template <>
+inline void score<Pair>(const float* queries, long row, int, const Passing& tile, int strip, int panels, int depth, float* scores) {
+    const Share share(strip, tile.strips);
+    Steps keys(tile.key_row, depth);
+    for (int p = 0; p < panels; p += 2) {
+        const bool both = p + 1 < panels;
+        for (int i = 0; i <= both; i++) keys.panel(i, tile.keys[p + i], tile.next_keys[p + i]);
+        if (both) tile_product<1, 2>(queries, row, keys.count(), keys, scores + p * LANES, TILE, share);
+        else tile_product<1, 1>(queries, row, keys.count(), keys, scores + p * LANES, TILE, share);
+    }
+}
+
+template <>
+inline void mix<Pair>(const float* weights, int rows, const Passing& tile, int strip, int panels, const float* shrink, float* mixed,
+                      float* products) {
+    const Share share(strip, tile.strips);
+    const long lanes = tile.lanes;
+    const int steps = (panels * LANES / Pair::PER + STEP - 1) / STEP;
+    for (int column = 0; column < lanes; column += 2 * LANES) {
+        const auto values = [&](int k, int p) {
+            const Part& part = tile.parts[k * STEP / tile.part_words];
+            const long far = (long)(k * STEP % tile.part_words) * lanes + column + p * LANES;
+            return Step{part.at + far, lanes, part.ahead + far};
+        };
+        if (column + LANES < lanes) tile_product<1, 2>(weights, TILE / Pair::PER, steps, values, products + column, lanes, share);
+        else tile_product<1, 1>(weights, TILE / Pair::PER, steps, values, products + column, lanes, share);
+    }
+    for (int r = 0; r < rows; r++)
+        for (int i = 0; i < lanes; i += LANES) {
+            float* at = mixed + r * lanes + i;
+            store(at, madd(load(at), all(shrink[r]), load(products + r * lanes + i)));
+        }
+}
+
+#endif
 
 }  // namespace native

@@ -28,9 +28,17 @@ from tests.kernels.test_attention import GEOMETRIES, LENGTH, Case
 
 ROOT = Path(__file__).resolve().parents[2]
 Kind = tuple[Level, Precision]
-KINDS: list[Kind] = [("avx2", "fp32"), ("avx2", "bf16"), ("avx512", "fp32"), ("avx512", "bf16"), ("avx512_bf16", "bf16")]
+KINDS: list[Kind] = [
+    ("avx2", "fp32"),
+    ("avx2", "bf16"),
+    ("avx512", "fp32"),
+    ("avx512", "bf16"),
+    ("avx512_bf16", "bf16"),
+    ("avx512_amx", "bf16"),
+]
 FLAGS = {"avx2": {"avx2", "fma"}, "avx512": {"avx512f", "avx512dq", "avx512bw", "avx512vl"}}
 FLAGS["avx512_bf16"] = FLAGS["avx512"] | {"avx512_bf16"}
+FLAGS["avx512_amx"] = FLAGS["avx512_bf16"] | {"amx_tile", "amx_bf16"}
 TOLERANCE = {  # largest difference to double precision (layer: to the reference), relative to the largest value
     "exp": 2.0**-22,
     "rms_norm": 4e-7,
@@ -319,7 +327,8 @@ def test_the_name_says_precision_and_instructions(kind: Kind) -> None:
     name = native_set(kind).name
     assert name.startswith(f"{native.NATIVE_SET},{kind[1]},torch=")
     assert f",{kind[0]}," in name
-    assert ("-mavx512bf16" in name) == (kind[0] == "avx512_bf16")
+    assert ("-mavx512bf16" in name) == (kind[0] in ("avx512_bf16", "avx512_amx"))
+    assert ("-mamx-bf16" in name) == (kind[0] == "avx512_amx")
     assert all(flag in name for flag in compiler.flags(kind[0]))
 
 
@@ -329,8 +338,10 @@ def test_the_best_instructions_of_the_processor_serve(
 ) -> None:
     monkeypatch.setattr(native, "_CPUINFO", tmp_path / "cpuinfo")
     assert native.levels("avx512", precision) == ("avx512",)
-    (tmp_path / "cpuinfo").write_text("flags : avx2 avx512f avx512_bf16 sse")
-    assert native.levels("avx512", precision) == (("avx512_bf16", "avx512") if precision == "bf16" else ("avx512",))
+    better: dict[str, tuple[Level, ...]] = {"avx512_bf16": ("avx512_bf16",), "avx512_bf16 amx_tile amx_bf16": ("avx512_amx", "avx512_bf16")}
+    for flags, levels in better.items():
+        (tmp_path / "cpuinfo").write_text(f"flags : avx2 avx512f {flags} sse")
+        assert native.levels("avx512", precision) == ((*levels, "avx512") if precision == "bf16" else ("avx512",))
     assert native.levels("avx2", precision) == ("avx2",)
     assert native.levels("default", precision) == ()
 
