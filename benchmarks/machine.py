@@ -36,7 +36,9 @@ def in_words(machine: dict[str, object]) -> str:
     """One line for tables and pictures."""
     isa = machine["isa"]
     level = "AVX-512" if isinstance(isa, list) and "avx512f" in isa else "AVX2"
-    bf16 = " with BF16" if isinstance(isa, list) and {"avx512_bf16", "amx_bf16"} & set(isa) else ""
+    bf16 = ""
+    if isinstance(isa, list):
+        bf16 = " with BF16 and AMX" if "amx_bf16" in isa else " with BF16" if "avx512_bf16" in isa else ""
     return f"{machine['processor']}, {machine['cores']} cores, {level}{bf16}, {machine['memory_gb']} GB, torch {machine['torch']}"
 
 

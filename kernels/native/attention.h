@@ -15,6 +15,7 @@
 
 namespace native {
 
+constexpr int APART = 80;  // words: a load waits for a store that lies whole pages before it, so what a strip reads and writes does not
 constexpr int ITEM_ROWS = 96;  // query rows worked on together, heads of a group counted
 
 // Words of keys `[blocks, kv_heads, words(head_dim), block_size]`, of values `[blocks, kv_heads, words(block_size), whole lanes]`.
@@ -56,7 +57,7 @@ struct Desk {
     Buffer buffer;
     float *queries, *keys, *values, *nothing, *gathered, *scores, *weights, *products, *mixed, *maximum, *total;
     void lay(size_t rows, const Pool& pool) {
-        const size_t wide = pool.lanes(), strip = LANES * TILE, block = pool.block_size * wide, asked = (rows + LANES) * (wide + LANES);
+        const size_t wide = pool.lanes(), strip = LANES * TILE + APART, block = pool.block_size * wide, asked = (rows + LANES) * (wide + LANES);
         const size_t sizes[] = {asked, wide * TILE, block, block, TILE * wide, strip, strip, LANES * wide, rows * wide, rows_up(rows),
                                 rows * LANES};
         float** places[] = {&queries, &keys, &values, &nothing, &gathered, &scores, &weights, &products, &mixed, &maximum, &total};
