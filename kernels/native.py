@@ -1,8 +1,8 @@
 """The compiled kernels as a set: C++ for AVX2 or AVX-512, called through ctypes on the memory of torch tensors.
 
 Every sum has one written order, so the number of rows, the batch, the chunk and the threads cannot change a bit. AVX2 and AVX-512
-give the same bits; the BF16 instructions have an order of their own, and so has AMX. What enters a product is laid out in words of 32 bits: a
-float32 number, or two bf16 numbers that stand next to each other along the depth of the product.
+give the same bits; the BF16 instructions have an order of their own, and so has AMX. What enters a product is laid out in words of
+32 bits: a float32 number, or two bf16 numbers that stand next to each other along the depth of the product.
 """
 
 from __future__ import annotations

@@ -338,7 +338,10 @@ def test_the_best_instructions_of_the_processor_serve(
 ) -> None:
     monkeypatch.setattr(native, "_CPUINFO", tmp_path / "cpuinfo")
     assert native.levels("avx512", precision) == ("avx512",)
-    better: dict[str, tuple[Level, ...]] = {"avx512_bf16": ("avx512_bf16",), "avx512_bf16 amx_tile amx_bf16": ("avx512_amx", "avx512_bf16")}
+    better: dict[str, tuple[Level, ...]] = {
+        "avx512_bf16": ("avx512_bf16",),
+        "avx512_bf16 amx_tile amx_bf16": ("avx512_amx", "avx512_bf16"),
+    }
     for flags, levels in better.items():
         (tmp_path / "cpuinfo").write_text(f"flags : avx2 avx512f {flags} sse")
         assert native.levels("avx512", precision) == ((*levels, "avx512") if precision == "bf16" else ("avx512",))
