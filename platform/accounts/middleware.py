@@ -1,6 +1,7 @@
 """Who may come in at all, and who is acting."""
 
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any, cast
 
 from django.contrib.auth.middleware import LoginRequiredMiddleware
@@ -51,5 +52,5 @@ class ActorMiddleware:
 
 def _actor(request: HttpRequest) -> Actor:
     if request.user.is_authenticated:
-        return actor_for(request.user)
+        return replace(actor_for(request.user), origin=f"page, {request.META.get('REMOTE_ADDR') or 'no address'}")
     return Actor(id=None, name="nobody")

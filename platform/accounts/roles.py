@@ -46,6 +46,8 @@ class Verb(models.TextChoices):
     GRANT = "grant"
     BREAK_GLASS = "break_glass"
     EXPORT = "export"
+    COMMENT = "comment"  # on an order that he sees
+    ATTACH = "attach"  # files to it, and withdraw them
     REGISTER = "register"  # models, deployments, references, annotations, calibration tables
     OFFER_TEST = "offer_test"
 
@@ -53,12 +55,35 @@ class Verb(models.TextChoices):
 _R, _V = Role, Verb
 
 TABLE: dict[Role, frozenset[Verb]] = {
-    _R.REQUESTER: frozenset({_V.PLACE, _V.STAT, _V.CANCEL, _V.VIEW_ORDER, _V.BREAK_GLASS}),
+    _R.REQUESTER: frozenset({_V.PLACE, _V.STAT, _V.CANCEL, _V.VIEW_ORDER, _V.COMMENT, _V.ATTACH, _V.BREAK_GLASS}),
     _R.ACCESSIONER: frozenset(
-        {_V.PLACE, _V.STAT, _V.RECEIVE_SPECIMEN, _V.REJECT_SPECIMEN, _V.EDIT_IDENTITY, _V.VIEW_ORDER, _V.CANCEL, _V.HOLD}
+        {
+            _V.PLACE,
+            _V.STAT,
+            _V.RECEIVE_SPECIMEN,
+            _V.REJECT_SPECIMEN,
+            _V.EDIT_IDENTITY,
+            _V.VIEW_ORDER,
+            _V.CANCEL,
+            _V.HOLD,
+            _V.COMMENT,
+            _V.ATTACH,
+        }
     ),
     _R.ANALYST: frozenset(
-        {_V.PLACE, _V.STAT, _V.PROMOTE, _V.HOLD, _V.CANCEL, _V.VIEW_ORDER, _V.VIEW_UNRELEASED, _V.VIEW_ENGINE, _V.EXPORT}
+        {
+            _V.PLACE,
+            _V.STAT,
+            _V.PROMOTE,
+            _V.HOLD,
+            _V.CANCEL,
+            _V.VIEW_ORDER,
+            _V.VIEW_UNRELEASED,
+            _V.VIEW_ENGINE,
+            _V.EXPORT,
+            _V.COMMENT,
+            _V.ATTACH,
+        }
     ),
     _R.REVIEWER: frozenset(
         {
@@ -72,6 +97,8 @@ TABLE: dict[Role, frozenset[Verb]] = {
             _V.CORRECT,
             _V.VIEW_ENGINE,
             _V.EXPORT,
+            _V.COMMENT,
+            _V.ATTACH,
         }
     ),
     _R.DIRECTOR: frozenset(
@@ -97,6 +124,8 @@ TABLE: dict[Role, frozenset[Verb]] = {
             _V.BREAK_GLASS,
             _V.EXPORT,
             _V.OFFER_TEST,
+            _V.COMMENT,
+            _V.ATTACH,
         }
     ),
     _R.MODEL_STEWARD: frozenset({_V.VIEW_ENGINE, _V.HOLD_VERSION_1, _V.ROLLBACK_1, _V.REGISTER}),

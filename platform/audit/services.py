@@ -42,6 +42,7 @@ def record(
         object_id=str(obj.pk),
         reason=reason[:500],
         facts={**(facts or {}), **({"token": actor.token} if actor.token else {})},
+        origin=actor.origin[:80],
     )
 
 

@@ -6,6 +6,7 @@ Django writes a whole body to disk before it looks who sends it.
 import asyncio
 import functools
 import json
+import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from typing import Any, cast
@@ -19,6 +20,7 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 
 from accounts import tokens
+from casefile import attachments
 from config.session_store import SessionStore
 from dashboard import context
 from foundation.reasons import Reason
@@ -36,6 +38,7 @@ LINGER_S = 3.0  # how long a refused sender is still listened to: a socket close
 UPLOADS = ("order-new", "order-input")  # the addresses that take a file
 FOR_PROGRAMS = "/api/"  # below it, a token says who sends, and no page is answered
 API_UPLOADS = ("api-v1:intakes",)
+ATTACHED = re.compile(r"/orders/[0-9a-f-]{36}/files")  # and those that take one to be laid beside an order
 AT_ONCE = 2  # files that one person may be sending to this process; each may take UPLOAD_LIMIT of its disk
 
 
@@ -49,9 +52,7 @@ class LimitedBody:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         announced = _announced(scope)
         sender = None if announced is not None and announced <= SMALL else await _sender(scope)
-        limit = (
-            SMALL if sender is None else settings.UPLOAD_LIMIT + settings.DATA_UPLOAD_MAX_MEMORY_SIZE + SMALL
-        )  # file, text, rest
+        limit = SMALL if sender is None else _most(_path(scope))
         if announced is not None and announced > limit:
             await _refuse(413, scope, receive, send)
         elif sender is None:
@@ -91,7 +92,15 @@ async def _sender(scope: Scope) -> UUID | None:
     """Who may send a file here; None where nobody may, or nobody is logged in."""
     if _path(scope) in _upload_paths(API_UPLOADS):
         return cast(UUID | None, await _by_token(_header(scope, b"authorization")))
-    return await _signed_in(_session_key(scope)) if _path(scope) in _upload_paths(UPLOADS) else None
+    takes = _path(scope) in _upload_paths(UPLOADS) or ATTACHED.fullmatch(_path(scope))
+    return await _signed_in(_session_key(scope)) if takes else None
+
+
+def _most(path: str) -> int:
+    """Bytes: file, text, rest."""
+    if ATTACHED.fullmatch(path):
+        return attachments.LIMIT + SMALL
+    return settings.UPLOAD_LIMIT + settings.DATA_UPLOAD_MAX_MEMORY_SIZE + SMALL
 
 
 def _announced(scope: Scope) -> int | None:

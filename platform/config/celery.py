@@ -35,6 +35,7 @@ app.conf.beat_schedule = {
     "end hold requests": _every(5.0, "orders.expire_hold_requests"),
     "recover interrupted checks": _every(15.0, "orders.recover_intakes"),
     "forget old answers": _every(3600.0, "interop.sweep_answers"),
+    "end old drafts": _every(600.0, "casefile.expire_drafts"),
     "sweep orphaned files": _every(3600.0, "storage.sweep_orphans"),
 }
 app.autodiscover_tasks()

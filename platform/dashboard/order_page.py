@@ -7,7 +7,8 @@ from typing import cast
 
 from accounts.roles import Verb
 from audit.models import Event
-from dashboard import engine_line, less_urgent, outlook, urgency
+from casefile import selectors as casefile
+from dashboard import engine_line, less_urgent, outlook, papers, urgency
 from dashboard.outlook import Outlook, Stop
 from dashboard.verdicts import exceptions
 from dashboard.wording import FLAGS, counted, duration, flag, parked
@@ -81,7 +82,7 @@ def live(actor: Actor, order: Order) -> dict[str, object]:
     unread = selectors.unread_demotions(order)
     return {
         "order": order,
-        "token": token(order, seen, request, unread),
+        "token": f"{token(order, seen, request, unread)}.{casefile.stamp(actor, order)}",
         "request_to_hold": request,
         "less_urgent": less_urgent.of_order(actor, order, unread),
         "place": engine_line.place(order),
@@ -103,6 +104,8 @@ def whole(actor: Actor, order: Order, parameters: Mapping[str, str]) -> dict[str
         "panel": panel,
         "may_see": panel is not None or may_see_scores(actor, order),
         "may_cancel": may_cancel(actor, order),
+        "may_audit": actor.may(Verb.VIEW_AUDIT, order.performing_laboratory_id),
+        **papers.parts(actor, order),
         "may_steer": urgency.may_change(actor, order, asked_for),
         "may_answer": asked_for is not None and may_answer(actor, order, asked_for),
         "rejected": rejected,

@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, URLResolver, path
 
-from dashboard.views import engine, new_order, order, session, worklist
+from dashboard.views import audit, engine, new_order, order, papers, session, worklist
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", worklist.worklist, name="worklist"),
@@ -16,6 +16,12 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("orders/<uuid:pk>/live", order.order_live, name="order-live"),
     path("orders/<uuid:pk>/cancel", order.order_cancel, name="order-cancel"),
     path("orders/<uuid:pk>/urgency", order.order_urgency, name="order-urgency"),
+    path("orders/<uuid:pk>/comments", papers.order_comments, name="order-comments"),
+    path("orders/<uuid:pk>/files", papers.order_attachments, name="order-attachments"),
+    path("orders/<uuid:pk>/files/<uuid:file>", papers.order_attachment, name="order-attachment"),
+    path("orders/<uuid:pk>/files/<uuid:file>/withdraw", papers.order_attachment_withdraw, name="order-attachment-withdraw"),
+    path("orders/<uuid:pk>/audit", audit.order_audit, name="order-audit"),
+    path("orders/<uuid:pk>/audit.csv", audit.order_audit_csv, name="order-audit.csv"),
     path("engine/", engine.engine, name="engine"),
     path("engine/live", engine.engine_live, name="engine-live"),
     path("engine/traces", engine.engine_trace, name="engine-trace"),

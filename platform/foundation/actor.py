@@ -13,6 +13,7 @@ class Actor:
     name: str  # printed name, kept with every event
     grants: Mapping[str, frozenset[UUID]] = field(default_factory=dict)
     token: str = ""  # id of the API token that acts in his name; it stands in every event
+    origin: str = ""  # from where he acts: "page, 192.0.2.7"; kept with every event
 
     def organisations(self, verb: str) -> frozenset[UUID]:
         """The organisations in which this actor may do `verb`."""

@@ -5,6 +5,7 @@ from enum import Enum
 
 from django.db import transaction
 
+from audit import reads
 from audit import services as audit
 from engine_queue.models import Run
 from foundation import clock
@@ -54,6 +55,18 @@ def show(*, actor: Actor, order: Order) -> Shown:
     if run.items_total > LARGEST:
         return Shown(Door.TOO_LARGE)
     return Shown(Door.OPEN, draft(order=order, run=run, actor=actor))
+
+
+def read(*, actor: Actor, order: Order, version: ReportVersion, action: str) -> None:
+    """Write that somebody has this version before him, or took it with him; of whose order, its facts say."""
+    facts = {"order": str(order.pk), "version": version.number, "sha256": version.content_sha256}
+    reads.seen(actor=actor, action=action, obj=version, organisation_id=order.performing_laboratory_id, facts=facts)
+
+
+def exported(*, actor: Actor, order: Order) -> None:
+    """Write that somebody took the results with him; each time is an event."""
+    with transaction.atomic():
+        audit.record(actor=actor, action="results.exported", obj=order, organisation_id=order.performing_laboratory_id)
 
 
 def draft(*, order: Order, run: Run, actor: Actor) -> ReportVersion:

@@ -26,7 +26,7 @@ def write(
     lines: Sequence[ResultLine], *, accession: str, complete: bool, protocol: Mapping[str, Any], calibration: str = ""
 ) -> str:
     """RFC 4180 text with a heading; numbers as the shortest text that reads back to the same double."""
-    given = [_disarmed(accession), state(complete=complete), *(_cell(protocol.get(key)) for key in OF_PROTOCOL.values())]
+    given = [disarmed(accession), state(complete=complete), *(_cell(protocol.get(key)) for key in OF_PROTOCOL.values())]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     of_row, behind = (OF_ROW, []) if not calibration else ((*OF_ROW, PROBABILITY), [calibration])
@@ -50,9 +50,9 @@ def _cell(value: object) -> str:
         return "true" if value else "false"
     if isinstance(value, float):
         return repr(value)
-    return _disarmed(";".join(value) if isinstance(value, list) else str(value))
+    return disarmed(";".join(value) if isinstance(value, list) else str(value))
 
 
-def _disarmed(text: str) -> str:
+def disarmed(text: str) -> str:
     """A spreadsheet runs a cell that begins like a formula; an apostrophe in front makes it text."""
     return f"'{text}" if text.startswith(_FORMULA) else text

@@ -24,6 +24,7 @@ def page(request: HttpRequest, pk: UUID) -> HttpResponse:
     shown = services.show(actor=actor, order=order)
     if shown.version is None:
         return _no_report(request, order, shown.door.value, status=HTTPStatus.OK)
+    services.read(actor=actor, order=order, version=shown.version, action="report.viewed")
     context = {"order": order, "version": shown.version, "document": document.compose(shown.version)}
     return render(request, "reports/report.html", context)
 
@@ -37,6 +38,7 @@ def pdf_file(request: HttpRequest, pk: UUID) -> HttpResponse:
     shown = services.show(actor=actor, order=order)
     if shown.version is None:
         return _no_report(request, order, shown.door.value, status=_refusal(shown.door))
+    services.read(actor=actor, order=order, version=shown.version, action="report.downloaded")
     body = pdf.render(shown.version, document.compose(shown.version))
     return _file(body, "application/pdf", f"{order.accession}-report-{shown.version.number}.pdf")
 
@@ -53,6 +55,7 @@ def results_csv(request: HttpRequest, pk: UUID) -> HttpResponse:
         return _no_report(request, order, str(error), status=HTTPStatus.CONFLICT)
     if export is None:
         return _no_report(request, order, services.Door.WITHHELD.value, status=HTTPStatus.FORBIDDEN)
+    services.exported(actor=actor, order=order)
     body = export.text()
     return _file(body.encode(), "text/csv; charset=utf-8", export.filename)
 

@@ -14,7 +14,7 @@ class StoredFile(models.Model):
     organisation_id = models.UUIDField(db_index=True)
     sha256 = models.CharField(max_length=64)
     size = models.BigIntegerField()
-    kind = models.CharField(max_length=20)  # upload | report
+    kind = models.CharField(max_length=20)  # upload | report | attachment
     name = models.CharField(max_length=255)  # as the person named it; never part of a path
     created_at = models.DateTimeField()
 

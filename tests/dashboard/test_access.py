@@ -1,17 +1,24 @@
 """Who gets which page: the owner, the colleague, the stranger, and nobody at all."""
 
 import pytest
+from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.urls import get_resolver, reverse
 
 from accounts.roles import Role
+from casefile.attachments import attach
+from casefile.models import Attachment
 from orders.models import Order
-from tests.factories import make_laboratory, make_organisation, make_user
+from tests.factories import make_actor, make_laboratory, make_organisation, make_user
 from tests.reports import cases
 
 pytestmark = pytest.mark.django_db
 OPEN = ["login", "logout", "health-live", "health-ready"]
-OF_AN_ORDER = ["order", "order-live", "order-cancel", "order-urgency", "report-page", "report-pdf", "order-results.csv"]
+OF_AN_ORDER = [
+    "order", "order-live", "order-cancel", "order-urgency", "order-comments", "order-attachments", "order-audit", "order-audit.csv",
+    "report-page", "report-pdf", "order-results.csv",
+]  # fmt: skip
+OF_A_FILE = ["order-attachment", "order-attachment-withdraw"]
 FOR_ALL, OF_THE_FORM, OF_THE_ENGINE = ["worklist", "worklist-live"], ["order-new", "order-input"], ["engine", "engine-live"]
 OF_A_TRACE = ["engine-trace", "engine-trace.svg", "engine-trace.json"]  # who gets them: test_traces_page
 # Who does what, written down a second time: not read from the table that the platform reads.
@@ -22,6 +29,8 @@ HOLD = {"accessioner", "analyst", "reviewer", "director"}
 SEE_ORDERS = {"requester", "accessioner", "analyst", "reviewer", "director"}
 DEEDS = ["to cancel", "to promote", "to hold", "to read"]
 SEE_SCORES = {"analyst", "reviewer", "director"}  # in the performing laboratory, before anything is released
+COMMENT = ATTACH = {"requester", "accessioner", "analyst", "reviewer", "director"}
+AUDIT = {"director", "auditor"}  # in the performing laboratory
 SEE_THE_ENGINE = {"analyst", "reviewer", "director", "model_steward", "operator"}
 
 
@@ -33,7 +42,17 @@ def order() -> Order:
 
 def address(name: str, order: Order) -> str:
     numbers = {"intake": order.intake_id, **dict.fromkeys(OF_AN_ORDER, order.pk), **dict.fromkeys(OF_A_TRACE[1:], 1)}
+    if name in OF_A_FILE:
+        return reverse(name, args=[order.pk, file_of(order).pk])
     return reverse(name, args=[numbers[name]] if name in numbers else [])
+
+
+def file_of(order: Order) -> Attachment:
+    found: Attachment | None = order.attachments.first()
+    return found or attach(
+        actor=make_actor(role="analyst", organisation=order.performing_laboratory),
+        order=order, name="requisition.txt", kind="requisition", chunks=lambda: [b"plain words"],
+    )  # fmt: skip
 
 
 def as_role(role: Role | str, organisation: object) -> Client:
@@ -44,10 +63,10 @@ def as_role(role: Role | str, organisation: object) -> Client:
 
 def test_the_list_of_doors_in_this_file_is_complete() -> None:
     named = {name for name in get_resolver().reverse_dict if isinstance(name, str)}
-    assert named == {*OPEN, *OF_AN_ORDER, *FOR_ALL, *OF_THE_FORM, *OF_THE_ENGINE, *OF_A_TRACE, "intake"}
+    assert named == {*OPEN, *OF_AN_ORDER, *OF_A_FILE, *FOR_ALL, *OF_THE_FORM, *OF_THE_ENGINE, *OF_A_TRACE, "intake"}
 
 
-@pytest.mark.parametrize("name", [*OF_AN_ORDER, "intake", *FOR_ALL, *OF_THE_FORM, *OF_THE_ENGINE, *OF_A_TRACE])
+@pytest.mark.parametrize("name", [*OF_AN_ORDER, *OF_A_FILE, "intake", *FOR_ALL, *OF_THE_FORM, *OF_THE_ENGINE, *OF_A_TRACE])
 def test_nobody_is_sent_to_the_login_page(order: Order, name: str) -> None:
     response = Client().get(address(name, order))
     assert response.status_code == 302 and response["Location"].startswith(reverse("login"))
@@ -66,8 +85,12 @@ def expected(role: Role, side: str) -> dict[str, int]:
         "order-new": 200 if role in PLACE else 403,
         "order-input": 422 if role in PLACE else 403,  # nothing was sent
         **dict.fromkeys(["order", "order-live", "order-cancel", "order-urgency", "intake", "report-page"], sees),
+        **dict.fromkeys(["order-comments", "order-attachments", "order-attachment", "order-attachment-withdraw"], sees),
+        **dict.fromkeys(["order-audit", "order-audit.csv"], 200 if role in AUDIT and side == "laboratory" else max(sees, 403)),
         "report-pdf": scores,
         "order-results.csv": scores,
+        "to comment": (302 if role in COMMENT else 422) if sees == 200 else 404,
+        "to attach": (302 if role in ATTACH else 422) if sees == 200 else 404,
         "to cancel": cancels if sees == 200 else 404,
         "to promote": (302 if role in PROMOTE else 409) if sees == 200 else 404,
         "to hold": (302 if role in HOLD else 409) if sees == 200 else 404,
@@ -80,9 +103,12 @@ def expected(role: Role, side: str) -> dict[str, int]:
 def test_every_door_opens_to_the_roles_that_the_design_names_and_to_no_other(order: Order, role: Role, side: str) -> None:
     organisations = {"laboratory": order.performing_laboratory, "hospital": order.ordering_organisation}
     client = as_role(role, organisations.get(side) or make_laboratory())
-    names = [*FOR_ALL, *OF_THE_ENGINE, "order-new", *OF_AN_ORDER, "intake"]
+    names = [*FOR_ALL, *OF_THE_ENGINE, "order-new", *OF_AN_ORDER, *OF_A_FILE, "intake"]
     found = {name: client.get(address(name, order)).status_code for name in names}
     found["order-input"] = client.post(reverse("order-input")).status_code
+    found["to comment"] = client.post(address("order-comments", order), {"text": "call the ward", "readers": "both"}).status_code
+    sent = {"file": SimpleUploadedFile("a.pdf", b"%PDF-1.7"), "kind": "other"}
+    found["to attach"] = client.post(address("order-attachments", order), sent).status_code
     data = {"reason": "placed twice", "confirmed": "yes", "edits": order.edits}
     wanted = {"do": "priority", "priority": "asap", "reason": "worse", "edits": order.edits}
     found["to promote"] = client.post(address("order-urgency", order), wanted).status_code

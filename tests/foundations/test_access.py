@@ -78,7 +78,7 @@ def test_every_clinical_table_belongs_to_an_organisation() -> None:
     through_parent = {"orders.intakerecord", "engine_queue.item"}
     of_the_house = {"orders.accessioncounter", "engine_queue.worker", "engine_queue.sweep", "engine_queue.errand"}
     for model in apps.get_models():
-        if model._meta.app_label not in {"orders", "engine_queue", "reports", "audit", "storage", "outbox", "interop"}:
+        if model._meta.app_label not in {"orders", "engine_queue", "reports", "casefile", "audit", "storage", "outbox", "interop"}:
             continue
         columns = {f.attname for f in model._meta.get_fields() if isinstance(f, models.Field)}
         owned = [f for f in columns if f.endswith("organisation_id") or f == "performing_laboratory_id"]
@@ -105,7 +105,11 @@ PROCESSES = [
 ]
 # … act for nobody: workers, sweepers, the demo seed.
 SERVICES = [
+    "audit/reads",
     "audit/services",
+    "casefile/attachments",
+    "casefile/comments",
+    "casefile/drafts",
     "interop/idempotency",
     "orders/demotions",
     "orders/holding",
@@ -118,6 +122,7 @@ SERVICES = [
 ]
 # … have required a verb, or take a row that `for_actor` handed out.
 OF_A_ROW = [
+    "casefile/trail",
     "engine_queue/selectors",
     "orders/estimates",
     "orders/selectors",

@@ -43,6 +43,7 @@ INSTALLED_APPS = [
     "engine_queue.apps.EngineQueueConfig",
     "orders.apps.OrdersConfig",
     "reports.apps.ReportsConfig",
+    "casefile.apps.CasefileConfig",
     "interop.apps.InteropConfig",
     "dashboard.apps.DashboardConfig",
     "config.apps.ConfigConfig",

@@ -9,7 +9,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.middleware import ActorRequest
-from dashboard import placing
+from dashboard import placing, reading
 from dashboard.context import zone_of
 from dashboard.forms import SPECIMEN_TYPES
 from dashboard.verdicts import verdict
@@ -46,7 +46,9 @@ def order_input(request: ActorRequest) -> HttpResponse:
 @page
 def intake(request: ActorRequest, pk: UUID) -> HttpResponse:
     """The verdict panel of one upload."""
-    return render(request, "dashboard/parts/verdict.html", {"verdict": verdict(intake_for(request.actor, pk)), "swap": True})
+    found = intake_for(request.actor, pk)
+    reading.intake(request.actor, found)
+    return render(request, "dashboard/parts/verdict.html", {"verdict": verdict(found), "swap": True})
 
 
 def _desk(request: ActorRequest) -> placing.Desk:

@@ -8,7 +8,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from accounts.middleware import ActorRequest
-from dashboard import cancelling, order_page, urgency
+from dashboard import cancelling, order_page, reading, urgency
 from dashboard.views.responses import page
 from foundation.errors import HelicaseError
 from orders.selectors import order_for
@@ -18,6 +18,7 @@ from orders.selectors import order_for
 def order(request: ActorRequest, pk: UUID) -> HttpResponse:
     """The whole page."""
     found = order_for(request.actor, pk)
+    reading.order(request.actor, found)
     return render(request, "dashboard/order.html", order_page.whole(request.actor, found, request.GET))
 
 
@@ -25,6 +26,7 @@ def order(request: ActorRequest, pk: UUID) -> HttpResponse:
 def order_live(request: ActorRequest, pk: UUID) -> HttpResponse:
     """Counts and stage; the other parts too when more than the counts has changed since the page was read."""
     found = order_for(request.actor, pk)
+    reading.order(request.actor, found)
     part = order_page.live(request.actor, found)
     if request.GET.get("shown") == part["token"]:
         return render(request, "dashboard/parts/order_live.html", part)

@@ -1,0 +1,36 @@
+"""Reads of patient data are events, too: one for what a person looks at again and again within some minutes."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Any
+from uuid import UUID
+
+from django.db import connection, models, transaction
+
+from audit import services
+from audit.models import LastRead
+from foundation import clock
+from foundation.actor import Actor
+
+WINDOW = timedelta(minutes=10)
+# Two looks at the same moment are one: only one of them moves the row. Nothing is returned where the last one still counts.
+_NOTE = """
+    INSERT INTO audit_lastread AS known (organisation_id, actor_id, action, object_type, object_id, at)
+    VALUES (%s, %s, %s, %s, %s, %s)
+    ON CONFLICT (actor_id, action, object_type, object_id) DO UPDATE SET at = excluded.at WHERE known.at <= excluded.at - %s
+    RETURNING 1
+"""
+
+
+def seen(*, actor: Actor, action: str, obj: models.Model, organisation_id: UUID, facts: Mapping[str, Any] | None = None) -> None:
+    """Write that this person looked at `obj`, once in `WINDOW`. What a process of ours reads nobody has seen."""
+    if actor.id is None:
+        return
+    now, kind, key = clock.now(), obj._meta.label_lower, str(obj.pk)
+    known = LastRead.objects.filter(actor_id=actor.id, action=action, object_type=kind, object_id=key, at__gt=now - WINDOW)
+    if known.exists():
+        return
+    with transaction.atomic(), connection.cursor() as cursor:
+        cursor.execute(_NOTE, [organisation_id, actor.id, action, kind, key, now, WINDOW])
+        if cursor.fetchone() is not None:
+            services.record(actor=actor, action=action, obj=obj, organisation_id=organisation_id, facts=facts)

@@ -1,0 +1,135 @@
+"""Everything that happened around an order, for its auditors: who, when, from where, and who looked."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+from uuid import UUID
+
+from django.db.models import Count, Max, Min, Q, QuerySet
+
+from accounts.roles import Verb
+from audit.models import Event
+from casefile.models import Attachment, Comment, Draft
+from engine_queue.models import Job, Run
+from foundation.actor import Actor
+from foundation.errors import NotFound, NotPermitted
+from orders.models import Demotion, HoldRequest, Order
+from reports.models import ReportVersion
+
+PAGE = 100
+_OF_ORDER = ("order.viewed", "audit.viewed", "audit.exported", "results.exported")
+READS = (*_OF_ORDER, "report.viewed", "report.downloaded", "attachment.downloaded", "intake.viewed")
+# filter → (words, the kinds of objects whose events it shows)
+PARTS = {
+    "order": ("Order", ("orders.order", "orders.holdrequest", "orders.demotion", "casefile.draft")),
+    "input": ("Input", ("orders.intake",)),
+    "work": ("Runs and jobs", ("engine_queue.run", "engine_queue.job")),
+    "person": ("Patient and specimen", ("orders.patient", "orders.patientidentifier", "orders.specimen")),
+    "papers": ("Comments and files", ("casefile.comment", "casefile.attachment")),
+    "report": ("Report", ("reports.reportversion",)),
+}
+
+
+@dataclass(frozen=True)
+class Looks:
+    """How often somebody looked at a patient's orders, each look of at most ten minutes."""
+
+    name: str
+    times: int
+    first: datetime
+    last: datetime
+
+
+@dataclass(frozen=True)
+class Trail:
+    """One page of the events, the latest first."""
+
+    events: list[Event]
+    part: str
+    page: int
+    pages: int
+    total: int
+
+
+def order_to_audit(actor: Actor, pk: UUID) -> Order:
+    """An order of a laboratory whose auditor this is. Raises `NotPermitted` for who only may see it, else `NotFound`."""
+    rows = Order.objects.for_actor(actor, Verb.VIEW_AUDIT).filter(
+        pk=pk, performing_laboratory_id__in=actor.organisations(Verb.VIEW_AUDIT)
+    )
+    related = rows.select_related("patient", "specimen", "test_version__definition", "intake", "performing_laboratory")
+    found: Order | None = related.prefetch_related("patient__identifiers").first()
+    if found is not None:
+        return found
+    if Order.objects.for_actor(actor).filter(pk=pk).exists():
+        raise NotPermitted("Your role does not include the audit trail.", code="access.not-permitted")
+    raise NotFound
+
+
+def trail(actor: Actor, order: Order, *, part: str = "", page: int = 1) -> Trail:
+    """What happened, as far as this auditor's laboratory keeps it."""
+    rows = _events(actor, order, part)
+    total = rows.count()
+    pages = max(1, -(-total // PAGE))
+    page = min(max(1, page), pages)
+    return Trail(list(rows.order_by("-id")[(page - 1) * PAGE : page * PAGE]), part, page, pages, total)
+
+
+def whole(actor: Actor, order: Order, *, part: str = "") -> Iterable[Event]:
+    """All of it, oldest first, read piece by piece."""
+    return _events(actor, order, part).order_by("id").iterator(chunk_size=2000)
+
+
+def looks(actor: Actor, order: Order) -> list[Looks]:
+    """Who looked at any order of this patient, the latest first."""
+    theirs = [str(pk) for pk in Order.objects.filter(patient_id=order.patient_id).values_list("pk", flat=True)]
+    files = Attachment.objects.filter(order__in=theirs).values_list("pk", flat=True)
+    versions = ReportVersion.objects.filter(order__in=theirs).values_list("pk", flat=True)
+    seen = _of(actor).filter(action__in=READS, object_id__in=[*theirs, *map(str, files), *map(str, versions)])
+    grouped = seen.values("actor_id", "actor_name").annotate(times=Count("id"), first=Min("at"), last=Max("at"))
+    return [Looks(one["actor_name"], one["times"], one["first"], one["last"]) for one in grouped.order_by("-last")]
+
+
+def _of(actor: Actor) -> QuerySet[Event]:
+    rows: QuerySet[Event] = Event.objects.for_actor(actor)
+    return rows
+
+
+def _events(actor: Actor, order: Order, part: str) -> QuerySet[Event]:
+    rows = _of(actor).filter(_about(order))
+    if part == "reads":
+        return rows.filter(action__in=READS)
+    return rows.filter(object_type__in=PARTS[part][1]) if part in PARTS else rows
+
+
+def _about(order: Order) -> Q:
+    """Every object that hangs on the order, by kind: each look-up then goes through the index of events by object."""
+    found = Q(pk__in=[])
+    for kind, ids in _objects(order):
+        if ids:
+            found |= Q(object_type=kind, object_id__in=ids)
+    return found
+
+
+def _objects(order: Order) -> list[tuple[str, list[str]]]:
+    runs = _ids(Run.objects.filter(order_id=order.pk))
+    mine = {"order_id": order.pk}
+    return [
+        ("orders.order", [str(order.pk)]),
+        ("orders.intake", [str(order.intake_id)]),
+        ("orders.patient", [str(order.patient_id)]),
+        ("orders.patientidentifier", [str(identifier.pk) for identifier in order.patient.identifiers.all()]),
+        ("orders.specimen", [str(order.specimen_id)]),
+        ("orders.holdrequest", _ids(HoldRequest.objects.filter(**mine))),
+        ("orders.demotion", _ids(Demotion.objects.filter(**mine))),
+        ("engine_queue.run", runs),
+        ("engine_queue.job", _ids(Job.objects.filter(run_id__in=runs))),
+        ("casefile.draft", _ids(Draft.objects.filter(**mine))),
+        ("casefile.comment", _ids(Comment.objects.filter(**mine))),
+        ("casefile.attachment", _ids(Attachment.objects.filter(**mine))),
+        ("reports.reportversion", [str(pk) for pk in order.reports.values_list("pk", flat=True)]),
+    ]
+
+
+def _ids(rows: QuerySet[Any]) -> list[str]:
+    return [str(pk) for pk in rows.values_list("pk", flat=True)]

@@ -1,0 +1,47 @@
+"""The audit tab of an order."""
+
+from uuid import UUID
+
+from django.core.exceptions import PermissionDenied
+from django.http import HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from accounts.middleware import ActorRequest
+from accounts.roles import Verb
+from casefile import trail
+from dashboard import audit_page, reading
+from dashboard.context import zone_of
+from dashboard.views.responses import page
+from foundation.errors import NotPermitted
+from orders.models import Order
+
+
+@require_safe
+@page
+def order_audit(request: ActorRequest, pk: UUID) -> HttpResponse:
+    """Everything that happened around it, and who looked."""
+    order = _order(request, pk)
+    reading.trail(request.actor, order)
+    return render(request, "dashboard/audit.html", audit_page.page(request.actor, order, request.GET))
+
+
+@require_safe
+@page
+def order_audit_csv(request: ActorRequest, pk: UUID) -> HttpResponse:
+    """The same for a spreadsheet."""
+    order = _order(request, pk)
+    if not request.actor.may(Verb.EXPORT, order.performing_laboratory_id):
+        raise PermissionDenied("Your role does not include taking data away.")
+    reading.export(request.actor, order)
+    events = trail.whole(request.actor, order, part=request.GET.get("part", ""))
+    body = "".join(audit_page.as_csv(events, zone_of(request.user)))
+    headers = {"Content-Disposition": f'attachment; filename="{order.accession}-audit.csv"'}
+    return HttpResponse(body.encode(), content_type="text/csv; charset=utf-8", headers=headers)
+
+
+def _order(request: ActorRequest, pk: UUID) -> Order:
+    try:
+        return trail.order_to_audit(request.actor, pk)
+    except NotPermitted as error:
+        raise PermissionDenied(str(error)) from error

@@ -1,0 +1,1 @@
+"""What is written and laid beside an order, drafts of orders, and who looked."""
