@@ -17,7 +17,7 @@ WINDOW = timedelta(minutes=10)
 _NOTE = """
     INSERT INTO audit_lastread AS known (organisation_id, actor_id, action, object_type, object_id, at)
     VALUES (%s, %s, %s, %s, %s, %s)
-    ON CONFLICT (actor_id, action, object_type, object_id) DO UPDATE SET at = excluded.at WHERE known.at <= excluded.at - %s
+    ON CONFLICT (actor_id, action, object_type, object_id) DO UPDATE SET at = excluded.at WHERE known.at <= %s
     RETURNING 1
 """
 
@@ -31,6 +31,6 @@ def seen(*, actor: Actor, action: str, obj: models.Model, organisation_id: UUID,
     if known.exists():
         return
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(_NOTE, [organisation_id, actor.id, action, kind, key, now, WINDOW])
+        cursor.execute(_NOTE, [organisation_id, actor.id, action, kind, key, now, now - WINDOW])
         if cursor.fetchone() is not None:
             services.record(actor=actor, action=action, obj=obj, organisation_id=organisation_id, facts=facts)

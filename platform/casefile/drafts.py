@@ -93,9 +93,14 @@ def discard(*, actor: Actor, draft: Draft) -> None:
 
 
 def placed(*, actor: Actor, draft_id: UUID | None, order: Order) -> None:
-    """End the draft that this order came of, in the transaction that places it. A form that never was a draft has none."""
-    draft = _locked(actor, draft_id) if draft_id else None
-    if draft is not None and draft.state == "open":
+    """End the draft that this order came of, in the transaction that places it.
+
+    A form whose first save is still under way gets its draft here, so that this save finds it placed.
+    """
+    if draft_id is None:
+        return
+    draft = _locked(actor, draft_id) or _create(actor, Save(draft_id, order.ordering_organisation_id, {}), {})
+    if draft.state == "open":
         _end(draft, "placed", actor, order=order)
 
 
@@ -127,6 +132,10 @@ def _locked(actor: Actor, pk: UUID) -> Draft | None:
 def _begin(actor: Actor, wanted: Save, typed: dict[str, str]) -> Draft:
     if Draft.objects.filter(owner_id=actor.id, state="open").count() >= MOST:
         raise Refused(f"You have {MOST} drafts. Place or discard one, then save this one.", code="draft.too-many")
+    return _create(actor, wanted, typed)
+
+
+def _create(actor: Actor, wanted: Save, typed: dict[str, str]) -> Draft:
     now = clock.now()
     draft = Draft.objects.create(
         id=wanted.id, organisation_id=wanted.organisation_id, owner_id=cast(UUID, actor.id), intake_id=wanted.intake_id,
@@ -156,7 +165,7 @@ def _write(draft: Draft, wanted: Save, typed: dict[str, str]) -> Draft:
     draft.typed, draft.intake_id, draft.organisation_id = typed, wanted.intake_id, wanted.organisation_id
     draft.window, draft.version, draft.saved_at = wanted.window, draft.version + 1, clock.now()
     draft.expires_at = draft.saved_at + KEPT
-    draft.save()
+    draft.save(update_fields=["typed", "intake", "organisation", "window", "version", "saved_at", "expires_at"])
     return draft
 
 

@@ -2,7 +2,7 @@
 
 from uuid import UUID
 
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 
 from accounts.roles import Verb
 from casefile.drafts import WARNED
@@ -66,9 +66,10 @@ def attachment_for(actor: Actor, order: Order, pk: UUID) -> Attachment:
 
 
 def attachment_to_read(actor: Actor, order_id: UUID, pk: UUID) -> Attachment:
-    """A file whose bytes this actor may have: whoever sees the order, and auditors of the laboratory a withdrawn one, too."""
+    """A file whose bytes this actor may have: of a withdrawn one auditors of the laboratory, else who sees the order."""
+    withdrawn = Q(state="withdrawn", organisation_id__in=actor.organisations(Verb.VIEW_AUDIT))
     rows = Attachment.objects.for_actor(actor).filter(state="kept") | Attachment.objects.for_actor(actor, Verb.VIEW_AUDIT).filter(
-        organisation_id__in=actor.organisations(Verb.VIEW_AUDIT)
+        withdrawn
     )
     found: Attachment | None = rows.filter(order_id=order_id, pk=pk).select_related("file", "order").first()
     if found is None:
@@ -81,3 +82,14 @@ def stamp(actor: Actor, order: Order) -> str:
     written = Comment.objects.for_actor(actor).filter(order=order).count()
     laid = Attachment.objects.for_actor(actor).filter(order=order).values_list("state", flat=True)
     return f"{written}.{len(laid)}.{sum(state == 'withdrawn' for state in laid)}"
+
+
+def ended_draft(actor: Actor, pk: UUID) -> str:
+    """What became of a draft of this person that is open no more, in words; empty where there never was one."""
+    rows = Draft.objects.for_actor(actor).filter(owner_id=actor.id, pk=pk).select_related("order")
+    found: Draft | None = rows.first()
+    if found is None:
+        return ""
+    if found.state == "placed":
+        return f"This draft was placed as order {found.order}."
+    return "This draft was discarded." if found.state == "discarded" else "This draft was not saved for 14 days and has ended."

@@ -83,8 +83,8 @@ def whole(actor: Actor, order: Order, *, part: str = "") -> Iterable[Event]:
 def looks(actor: Actor, order: Order) -> list[Looks]:
     """Who looked at any order of this patient, the latest first."""
     theirs = [str(pk) for pk in Order.objects.filter(patient_id=order.patient_id).values_list("pk", flat=True)]
-    files = Attachment.objects.filter(order__in=theirs).values_list("pk", flat=True)
-    versions = ReportVersion.objects.filter(order__in=theirs).values_list("pk", flat=True)
+    files = Attachment.objects.filter(order__patient_id=order.patient_id).values_list("pk", flat=True)
+    versions = ReportVersion.objects.filter(order__patient_id=order.patient_id).values_list("pk", flat=True)
     seen = _of(actor).filter(action__in=READS, object_id__in=[*theirs, *map(str, files), *map(str, versions)])
     grouped = seen.values("actor_id", "actor_name").annotate(times=Count("id"), first=Min("at"), last=Max("at"))
     return [Looks(one["actor_name"], one["times"], one["first"], one["last"]) for one in grouped.order_by("-last")]

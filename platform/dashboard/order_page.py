@@ -14,7 +14,7 @@ from dashboard.verdicts import exceptions
 from dashboard.wording import FLAGS, counted, duration, flag, parked
 from engine_queue.models import Run
 from foundation.actor import Actor
-from orders import selectors
+from orders import duplicates, selectors
 from orders.holding import may_answer
 from orders.models import Demotion, HoldRequest, Order
 from reports.release import may_see_scores
@@ -108,6 +108,7 @@ def whole(actor: Actor, order: Order, parameters: Mapping[str, str]) -> dict[str
         **papers.parts(actor, order),
         "may_steer": urgency.may_change(actor, order, asked_for),
         "may_answer": asked_for is not None and may_answer(actor, order, asked_for),
+        "alike": duplicates.noted(actor, order),
         "rejected": rejected,
         "exceptions": listed,
         "more_exceptions": max(0, sum(number for _, number in rejected) - len(listed)),
@@ -157,7 +158,7 @@ def _detail(event: Event, order: Order, names: Mapping[str, str]) -> str:
         case "orders.intake", "state.ready":
             return ", ".join(f"{number:,} {key.replace('_', ' ')}" for key, number in intake.counts.items() if number)
         case "orders.order", "order.placed":
-            return f"by {event.actor_name}, {order.ordering_organisation.name}"
+            return f"by {event.actor_name}, {order.ordering_organisation.name}{_nevertheless(event)}"
         case "orders.order", "state.in_analysis":
             return f"worker {event.actor_name}{_waited(order)}"
         case "orders.order", "state.awaiting_review":
@@ -175,6 +176,13 @@ def _detail(event: Event, order: Order, names: Mapping[str, str]) -> str:
         case "orders.order", "state.cancelled" | "state.rejected":
             return f"{order.cancelled_reason or flag(event.reason)}, by {event.actor_name}"
     return "" if event.actor_id is None else f"by {event.actor_name}"
+
+
+def _nevertheless(event: Event) -> str:
+    """That it looked like another order when it was placed; which, the page names beside."""
+    if not event.facts.get("alike"):
+        return ""
+    return ", who was told that it looks like another order" if event.facts.get("nevertheless") else "; it looks like another order"
 
 
 def _second(event: Event, names: Mapping[str, str]) -> str:

@@ -7,19 +7,28 @@ from typing import Any
 from uuid import UUID
 
 from django.core.files.uploadedfile import UploadedFile
+from django.db import OperationalError, transaction
 
 from accounts.models import Organisation
+from casefile import drafts
+from casefile.models import Draft
+from dashboard import drafting
+from dashboard.drafting import Kept, Listed, behind
 from dashboard.forms import OrderForm
 from dashboard.verdicts import Verdict, verdict
 from foundation.actor import Actor
 from foundation.errors import NotFound, NotPermitted, Refused
 from orders import selectors, services, uploads
+from orders.duplicates import Alike, LooksDuplicate
 from orders.errors import InvalidOrder, OrderConflict
 from orders.models import Intake, Order
+from orders.requests import OrderRequest
 from registry.models import TestVersion
 
 Files = Mapping[str, "UploadedFile[Any]"]
 PASTED_NAME = "pasted text"
+LOOKS_ALIKE = "It looks like an order that there is already: read which one, then decide."
+PLACE, NEVERTHELESS = "place", "place-nevertheless"  # what the buttons say
 
 
 class NoInput(Refused):
@@ -41,6 +50,11 @@ class FormPage:
     form: OrderForm
     intake: Intake | None = None
     pasted: str = ""
+    draft: Kept = field(default_factory=drafting.fresh)
+    drafts: list[Listed] = field(default_factory=list)  # others of this person
+    draft_over: str = ""  # what became of the draft that was asked for
+    alike: list[Alike] = field(default_factory=list)  # orders that this one looks like
+    unsure: bool = False  # the database did not answer: nothing is known to be wrong with the order
     input_errors: list[str] = field(default_factory=list)
     two_inputs: str = ""  # said at both fields
     sample_errors: list[str] = field(default_factory=list)
@@ -65,6 +79,7 @@ class FormPage:
             found += [(anchor, f"{self.form[name].label}: {message!s}") for message in self.form[name].errors]
             if name == "specimen_source":
                 found += [(self.sample_anchor, message) for message in self.sample_errors]
+        found += [("duplicates", LOOKS_ALIKE)] if self.alike else []
         return found + [("order-form", str(message)) for message in (self.form.non_field_errors() if self.form.is_bound else ())]
 
 
@@ -90,21 +105,37 @@ def desk(actor: Actor, zone: Any) -> Desk:
 
 
 def resume(at: Desk, query: Mapping[str, str]) -> FormPage:
-    """A fresh form, linked to an upload if the address names one."""
-    return FormPage(at.form(), _linked(at.actor, query.get("intake")))
+    """A fresh form, linked to an upload if the address names one; or a draft of this person, as it was left."""
+    draft, over = drafting.taken_up(at.actor, query.get("draft"))
+    names = {str(test.pk): test.definition.name for test in at.tests}
+    if draft is None:
+        page = FormPage(at.form(), _linked(at.actor, query.get("intake")), draft_over=over)
+        page.draft = Kept(drafting.identified(query.get("draft")) or page.draft.id) if not over else page.draft
+    else:
+        page = FormPage(at.form(initial=draft.typed), draft.intake, pasted=draft.typed.get("pasted", ""), draft=behind(draft))
+    page.drafts = drafting.listed(at.actor, names, without=page.draft.id)
+    return page
+
+
+def keep(at: Desk, data: Mapping[str, str], files: Files) -> tuple[Draft, str]:
+    """Save what is typed as a draft, with the file that is sent along. Raises `Refused` or `Stale` in words."""
+    linked = take_input(at, data, files) if files.get("file") else _linked(at.actor, data.get("intake"))
+    asked = {str(organisation.pk): organisation.pk for organisation in at.organisations}
+    organisation_id = asked.get(data.get("organisation", ""), at.organisations[0].pk)
+    return drafting.save(at.actor, organisation_id, at.form().fields, data, intake_id=linked.pk if linked else None)
 
 
 def recheck(at: Desk, data: Mapping[str, str], files: Files) -> FormPage:
     """Take the input and show its verdict; what was typed stays as it is and is not judged yet."""
     typed = {name: data[name] for name in data}  # unpacking a QueryDict would give lists
-    page = FormPage(at.form(initial=typed), pasted=data.get("pasted", ""))
+    page = FormPage(at.form(initial=typed), pasted=data.get("pasted", ""), draft=drafting.named(data))
     _take(page, at, data, files)
     return page
 
 
 def submit(at: Desk, data: Mapping[str, str], files: Files) -> tuple[FormPage, Order | None]:
     """Place the order, or say field by field what has to be corrected."""
-    page = FormPage(at.form(data=data), pasted=data.get("pasted", ""))
+    page = FormPage(at.form(data=data), pasted=data.get("pasted", ""), draft=drafting.named(data))
     linked = _take(page, at, data, files)
     valid = page.form.is_valid()
     if page.intake is not None and not linked:
@@ -115,12 +146,42 @@ def submit(at: Desk, data: Mapping[str, str], files: Files) -> tuple[FormPage, O
     if page.intake is None or not valid or page.input_errors or asks:
         return page, None
     try:
-        return page, services.place(actor=at.actor, request=page.form.request(page.intake))
+        return page, _place(at.actor, page, page.form.request(page.intake), _told(data))
     except InvalidOrder as error:
         _object(page, error.fields)
-    except (OrderConflict, NotPermitted) as error:
+    except LooksDuplicate as error:
+        page.alike = error.found
+    except (OrderConflict, NotPermitted, Placed) as error:
         page.form.add_error(None, str(error))
+    except OperationalError:  # a lock or a statement took too long, or the database went away: who can say what it did
+        page.form.add_error(None, UNSURE)
+        page.unsure = True
     return page, None
+
+
+UNSURE = "The server could not place the order just now. Press the button again: however often you do, it is one order."
+
+
+class Placed(Refused):
+    """This draft has been placed before."""
+
+
+def _told(data: Mapping[str, str]) -> frozenset[UUID]:
+    """Orders that the person was told this one looks like, when he says: place it nevertheless."""
+    if data.get("do") != NEVERTHELESS:
+        return frozenset()
+    return frozenset(pk for said in data.get("told", "").split(",")[:100] if (pk := drafting.identified(said)))
+
+
+def _place(actor: Actor, page: FormPage, request: OrderRequest, told: frozenset[UUID]) -> Order:
+    """The order, and with it the end of its draft: both or neither."""
+    with transaction.atomic():
+        before = drafts.order_of(actor=actor, draft_id=page.draft.id)
+        if before is not None and before.intake_id != request.intake_id:
+            raise Placed(f"This draft was placed as order {before.accession}. To place another, begin anew.", code="draft.placed")
+        order = services.place(actor=actor, request=request, told=told)
+        drafts.placed(actor=actor, draft_id=page.draft.id, order=order)
+        return order
 
 
 def take_input(at: Desk, data: Mapping[str, str], files: Files) -> Intake:

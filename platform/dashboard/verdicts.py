@@ -52,7 +52,8 @@ class Forecast:
 
     priority: str
     ahead: int
-    words: str  # empty: not measured yet
+    words: str  # empty: not measured yet, or nobody serves it
+    served: bool  # by a worker that lives
     too_late: str = ""  # the time that the test promises, where this takes longer
     earliest: datetime | None = None
     latest: datetime | None = None
@@ -76,6 +77,11 @@ class Verdict:
     forecasts: list[Forecast]
     tokens: int
     remarks: list[Remark]
+
+    @property
+    def items(self) -> int:
+        """What will be scored."""
+        return int(self.intake.counts.get("accepted", 0))
 
     @property
     def pending(self) -> bool:
@@ -174,14 +180,16 @@ def exceptions(intake: Intake, limit: int) -> list[IntakeRecord]:
 
 def _forecasts(intake: Intake) -> tuple[list[Forecast], int]:
     found, now = estimate(intake), clock.now()
-    promised = intake.test_version.sla_minutes
-    return [_forecast(expected, now, promised[expected.priority][0] * 60) for expected in found.expectations], found.tokens
+    promised, deployment = intake.test_version.sla_minutes, intake.test_version.deployment.name
+    served = any(worker.alive and deployment in worker.deployments for worker in workers())
+    made = [_forecast(expected, now, promised[expected.priority][0] * 60, served) for expected in found.expectations]
+    return made, found.tokens
 
 
-def _forecast(expected: Expectation, now: datetime, promised: float) -> Forecast:
+def _forecast(expected: Expectation, now: datetime, promised: float, served: bool) -> Forecast:
     low, high = expected.seconds_low, expected.seconds_high
-    if low is None or high is None:
-        return Forecast(expected.priority, expected.ahead, "")
+    if low is None or high is None or not served:
+        return Forecast(expected.priority, expected.ahead, "", served)
     ends = [now + timedelta(seconds=seconds) for seconds in (low, high)]
     words = duration_range(low, high) if high < 1 else f"about {duration_range(low, high)}"
-    return Forecast(expected.priority, expected.ahead, words, duration(promised) if high > promised else "", *ends)
+    return Forecast(expected.priority, expected.ahead, words, served, duration(promised) if high > promised else "", *ends)

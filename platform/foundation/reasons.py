@@ -151,6 +151,9 @@ class Reason(StrEnum):
     STATE_ILLEGAL_MOVE = "state.illegal-move", "This change of state is not possible from where the object stands."
     STATE_STALE = "state.stale", "Somebody else changed this first. Reload the page and look again."
     ORDER_INVALID = "order.invalid", "Some fields need to be corrected."
+    DUPLICATE_TEST = "duplicate.patient-test", "The same patient and test within 14 days."
+    DUPLICATE_FILE = "duplicate.file", "The same file and sample for the same test."
+    DUPLICATE_SPECIMEN = "duplicate.specimen", "The same specimen label."
     ORDER_CONFLICT = "order.conflict", "Order {accession} already stands for this upload or number, with other details."
     ORDER_CANCELLED = "order.cancelled", "A person cancelled the order; the order says why."
     IDENTITY_MISMATCH = (

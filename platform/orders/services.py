@@ -3,9 +3,11 @@
 import hashlib
 import json
 import secrets
+from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import timedelta
 from typing import Any
+from uuid import UUID
 
 from django.db import IntegrityError, transaction
 
@@ -18,8 +20,9 @@ from foundation import clock
 from foundation.actor import Actor
 from foundation.errors import Refused, Stale
 from foundation.reasons import Reason
-from orders import estimates, hints, urgency
+from orders import duplicates, estimates, hints, urgency
 from orders.accession import next_accession
+from orders.duplicates import LooksDuplicate
 from orders.errors import InvalidOrder, OrderConflict
 from orders.identity import identify
 from orders.machines import ORDER
@@ -30,22 +33,27 @@ from orders.validation import validate
 from registry.priority import PRIORITY_RANK, Priority
 
 
-def place(*, actor: Actor, request: OrderRequest) -> Order:
+def place(*, actor: Actor, request: OrderRequest, told: frozenset[UUID] | None = None) -> Order:
     """Turn a ready intake into an order, its run, its first jobs and its events: all or nothing.
 
     Asking twice for the same thing gives the same order. Raises `NotPermitted`, `InvalidOrder` (field by field) or
     `OrderConflict`. A STAT order without a reason is still STAT, and flagged; an identity that does not match, and a
     STAT order under a number that stands for another one, are parked before anything is scored.
+
+    `told` are the orders that a person was told this one looks like: any other raises `LooksDuplicate`. Without a person (None)
+    nothing is blocked, and the order says what it looks like.
     """
     require(actor, Verb.PLACE, request.ordering_organisation_id)
     try:
-        return _place(actor, request)
+        return _place(actor, request, told)
     except IntegrityError:  # somebody placed the same number or the same new patient at the same moment: look again
-        return _place(actor, request)
+        return _place(actor, request, told)
 
 
-def _place(actor: Actor, request: OrderRequest) -> Order:
+def _place(actor: Actor, request: OrderRequest, told: frozenset[UUID] | None) -> Order:
     with transaction.atomic():
+        if told is not None:
+            duplicates.one_at_a_time(request)
         intake = _intake(actor, request)
         digest = content_hash(request, intake)
         existing = _existing(request, intake)
@@ -54,7 +62,10 @@ def _place(actor: Actor, request: OrderRequest) -> Order:
         if existing is not None and (existing.intake_id == intake.pk or request.priority != Priority.STAT):
             raise OrderConflict(Reason.ORDER_CONFLICT.say(accession=existing.accession), code=str(Reason.ORDER_CONFLICT))
         validate(request, actor=actor, intake=intake)
-        order, settled = _create(actor, request, intake, digest, conflicts_with=existing)
+        alike = duplicates.alike(actor, request, intake)
+        if told is not None and duplicates.untold(alike, told):
+            raise LooksDuplicate(alike)
+        order, settled = _create(actor, request, intake, digest, duplicates.facts(alike, told), conflicts_with=existing)
         if settled:
             accept(order=order, actor=actor)
         hints.changed(order)
@@ -159,7 +170,7 @@ def _existing(request: OrderRequest, intake: Intake) -> Order | None:
 
 
 def _create(
-    actor: Actor, request: OrderRequest, intake: Intake, digest: str, *, conflicts_with: Order | None
+    actor: Actor, request: OrderRequest, intake: Intake, digest: str, alike: Mapping[str, object], *, conflicts_with: Order | None
 ) -> tuple[Order, bool]:
     organisation_id = request.ordering_organisation_id
     patient, known = identify(request.patient, organisation_id=organisation_id)
@@ -191,7 +202,7 @@ def _create(
         action="order.placed",
         obj=order,
         organisation_id=order.performing_laboratory_id,
-        facts={"priority": order.priority, "items": order.items_total, "intake": str(intake.pk), "attention": attention},
+        facts={"priority": order.priority, "items": order.items_total, "intake": str(intake.pk), "attention": attention, **alike},
     )
     return order, known and conflicts_with is None
 

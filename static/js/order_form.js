@@ -101,9 +101,30 @@ function statReason(form) {
   update();
 }
 
+// The line moves while somebody types: what each priority would mean is read again when he chooses one.
+function foreseenAgain(form) {
+  for (const radio of form.querySelectorAll("[name=priority]")) {
+    radio.addEventListener("change", () => {
+      const upload = form.querySelector("#verdict[data-state=ready] [name=intake]")?.value;
+      if (upload) window.htmx?.ajax("GET", `${form.dataset.uploads.replace("00000000-0000-0000-0000-000000000000", upload)}finishes`, { swap: "none" });
+    });
+  }
+}
+
+// Enter in a field checks the input and no more; Ctrl+Enter places the order and Ctrl+S saves the draft, wherever one is.
+function keyboard(form) {
+  document.addEventListener("keydown", (event) => {
+    if (!(event.ctrlKey || event.metaKey) || event.altKey || event.shiftKey) return;
+    const button = { Enter: document.querySelector("#nevertheless[autofocus]") || get("place"), s: get("save") }[event.key];
+    if (!button) return;
+    event.preventDefault();
+    form.requestSubmit(button);
+  });
+}
+
 function oneOrder(form) {
   form.addEventListener("submit", (event) => {
-    if (event.submitter?.value !== "place") return;
+    if (!/^place/.test(event.submitter?.value)) return;
     if (form.dataset.sent) {
       event.preventDefault();
       return;
@@ -117,7 +138,7 @@ function oneOrder(form) {
 }
 
 export function startOrderForm() {
-  get("error-summary")?.focus();
+  (document.querySelector("#nevertheless[autofocus]") || get("duplicates") || get("error-summary"))?.focus();
   const form = get("order-form");
   if (!form) return;
   checkedInput(form);
@@ -125,6 +146,8 @@ export function startOrderForm() {
   refuseOutdated(form);
   uploadProgress();
   statReason(form);
+  foreseenAgain(form);
+  keyboard(form);
   oneOrder(form);
   document.addEventListener("htmx:afterSwap", () => {
     const verdict = get("verdict");

@@ -5,7 +5,7 @@ import { say } from "./announce.js";
 const again = (login) => `${login}?ended=yes&next=${encodeURIComponent(location.pathname + location.search)}`;
 
 // On a form nobody is led away from what he typed: it stays in sight beside the way back.
-function sayEnded(address, words, way) {
+export function sayEnded(address, words, way) {
   const told = document.getElementById("session-ended");
   told.querySelector("b").textContent = words;
   Object.assign(told.querySelector("a"), { href: address, textContent: way });

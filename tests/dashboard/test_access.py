@@ -19,7 +19,12 @@ OF_AN_ORDER = [
     "report-page", "report-pdf", "order-results.csv",
 ]  # fmt: skip
 OF_A_FILE = ["order-attachment", "order-attachment-withdraw"]
-FOR_ALL, OF_THE_FORM, OF_THE_ENGINE = ["worklist", "worklist-live"], ["order-new", "order-input"], ["engine", "engine-live"]
+OF_A_DRAFT = ["order-draft-discard"]  # its owner's alone: tests/casefile/test_drafts
+FOR_ALL, OF_THE_FORM, OF_THE_ENGINE = (
+    ["worklist", "worklist-live"],
+    ["order-new", "order-input", "order-draft"],
+    ["engine", "engine-live"],
+)
 OF_A_TRACE = ["engine-trace", "engine-trace.svg", "engine-trace.json"]  # who gets them: test_traces_page
 # Who does what, written down a second time: not read from the table that the platform reads.
 PLACE = {"requester", "accessioner", "analyst", "director"}
@@ -42,6 +47,8 @@ def order() -> Order:
 
 def address(name: str, order: Order) -> str:
     numbers = {"intake": order.intake_id, **dict.fromkeys(OF_AN_ORDER, order.pk), **dict.fromkeys(OF_A_TRACE[1:], 1)}
+    if name in OF_A_DRAFT:
+        return reverse(name, args=[order.pk])
     if name in OF_A_FILE:
         return reverse(name, args=[order.pk, file_of(order).pk])
     return reverse(name, args=[numbers[name]] if name in numbers else [])
@@ -63,10 +70,12 @@ def as_role(role: Role | str, organisation: object) -> Client:
 
 def test_the_list_of_doors_in_this_file_is_complete() -> None:
     named = {name for name in get_resolver().reverse_dict if isinstance(name, str)}
-    assert named == {*OPEN, *OF_AN_ORDER, *OF_A_FILE, *FOR_ALL, *OF_THE_FORM, *OF_THE_ENGINE, *OF_A_TRACE, "intake"}
+    assert named == {*OPEN, *OF_AN_ORDER, *OF_A_FILE, *OF_A_DRAFT, *FOR_ALL, *OF_THE_FORM, *OF_THE_ENGINE, *OF_A_TRACE, "intake"}
 
 
-@pytest.mark.parametrize("name", [*OF_AN_ORDER, *OF_A_FILE, "intake", *FOR_ALL, *OF_THE_FORM, *OF_THE_ENGINE, *OF_A_TRACE])
+@pytest.mark.parametrize(
+    "name", [*OF_AN_ORDER, *OF_A_FILE, *OF_A_DRAFT, "intake", *FOR_ALL, *OF_THE_FORM, *OF_THE_ENGINE, *OF_A_TRACE]
+)
 def test_nobody_is_sent_to_the_login_page(order: Order, name: str) -> None:
     response = Client().get(address(name, order))
     assert response.status_code == 302 and response["Location"].startswith(reverse("login"))
@@ -84,6 +93,7 @@ def expected(role: Role, side: str) -> dict[str, int]:
         **dict.fromkeys(OF_THE_ENGINE, 200 if role in SEE_THE_ENGINE else 403),
         "order-new": 200 if role in PLACE else 403,
         "order-input": 422 if role in PLACE else 403,  # nothing was sent
+        "order-draft": 200 if role in PLACE else 403,
         **dict.fromkeys(["order", "order-live", "order-cancel", "order-urgency", "intake", "report-page"], sees),
         **dict.fromkeys(["order-comments", "order-attachments", "order-attachment", "order-attachment-withdraw"], sees),
         **dict.fromkeys(["order-audit", "order-audit.csv"], 200 if role in AUDIT and side == "laboratory" else max(sees, 403)),
@@ -106,6 +116,7 @@ def test_every_door_opens_to_the_roles_that_the_design_names_and_to_no_other(ord
     names = [*FOR_ALL, *OF_THE_ENGINE, "order-new", *OF_AN_ORDER, *OF_A_FILE, "intake"]
     found = {name: client.get(address(name, order)).status_code for name in names}
     found["order-input"] = client.post(reverse("order-input")).status_code
+    found["order-draft"] = client.post(reverse("order-draft"), {"mrn": "77"}).status_code
     found["to comment"] = client.post(address("order-comments", order), {"text": "call the ward", "readers": "both"}).status_code
     sent = {"file": SimpleUploadedFile("a.pdf", b"%PDF-1.7"), "kind": "other"}
     found["to attach"] = client.post(address("order-attachments", order), sent).status_code

@@ -122,6 +122,7 @@ SERVICES = [
 ]
 # … have required a verb, or take a row that `for_actor` handed out.
 OF_A_ROW = [
+    "orders/duplicates",
     "casefile/trail",
     "engine_queue/selectors",
     "orders/estimates",

@@ -7,6 +7,7 @@ from django.db import IntegrityError, connection, transaction
 
 from audit.models import Event
 from audit.services import transition
+from casefile.machines import ATTACHMENT, DRAFT
 from engine_queue.machines import JOB, RUN
 from engine_queue.models import Job, Run
 from foundation.actor import process
@@ -19,7 +20,7 @@ from tests import factories
 
 pytestmark = pytest.mark.django_db
 
-MACHINES = [ORDER, INTAKE, HOLD_REQUEST, RUN, JOB, REPORT]
+MACHINES = [ORDER, INTAKE, HOLD_REQUEST, DRAFT, ATTACHMENT, RUN, JOB, REPORT]
 ROWS = {ORDER: Order, RUN: Run, JOB: Job, INTAKE: Intake}
 
 

@@ -3,18 +3,24 @@
 from typing import cast
 from uuid import UUID
 
+from django.contrib import messages
 from django.core.exceptions import PermissionDenied
-from django.http import HttpResponse
+from django.http import HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts.middleware import ActorRequest
-from dashboard import placing, reading
+from casefile import drafts
+from casefile.selectors import draft_for
+from dashboard import drafting, placing, reading
 from dashboard.context import zone_of
 from dashboard.forms import SPECIMEN_TYPES
 from dashboard.verdicts import verdict
 from dashboard.views.responses import page
-from foundation.errors import NotPermitted, Refused
+from dashboard.wording import PRIORITY_HINT
+from foundation.errors import HelicaseError, NotPermitted, Refused
+from orders.models import Intake
 from orders.selectors import intake_for
 
 
@@ -25,10 +31,53 @@ def order_new(request: ActorRequest) -> HttpResponse:
     at = _desk(request)
     if request.method == "GET":
         return _show(request, placing.resume(at, request.GET))
-    if request.POST.get("do") != "place":
+    if request.POST.get("do") == "save":
+        return _save(request, at)
+    if request.POST.get("do") not in (placing.PLACE, placing.NEVERTHELESS):
         return _show(request, placing.recheck(at, request.POST, _files(request)))
     form_page, order = placing.submit(at, request.POST, _files(request))
-    return redirect("order", pk=order.pk) if order else _show(request, form_page, status=422)
+    return redirect("order", pk=order.pk) if order else _show(request, form_page, status=503 if form_page.unsure else 422)
+
+
+def _save(request: ActorRequest, at: placing.Desk) -> HttpResponse:
+    """Save the draft without a script, and show it as it was saved."""
+    try:
+        draft, left_out = placing.keep(at, request.POST, _files(request))
+    except HelicaseError as error:
+        form_page = placing.recheck(at, request.POST, {})
+        messages.warning(request, f"The draft is not saved. {drafting.refusal(error, at.zone)[0]['words']}")
+        return _show(request, form_page, status=409)
+    messages.success(request, f"Draft saved {drafting.answer(draft, '', at.zone)['saved']}. {left_out}".strip())
+    return redirect(f"{reverse('order-new')}?draft={draft.pk}")
+
+
+@page
+def intake_finishes(request: ActorRequest, pk: UUID) -> HttpResponse:
+    """When it would be scored with each priority, as things stand now: for the form beside its choice."""
+    found = intake_for(request.actor, pk)
+    return render(request, "dashboard/parts/finishes.html", {"verdict": verdict(found), "all_priorities": PRIORITY_HINT.items()})
+
+
+@require_POST
+@page
+def order_draft(request: ActorRequest) -> HttpResponse:
+    """Save the draft as it is typed."""
+    at = _desk(request)
+    try:
+        draft, left_out = placing.keep(at, request.POST, {})
+    except HelicaseError as error:
+        said, status = drafting.refusal(error, at.zone)
+        return JsonResponse(said, status=status)
+    return JsonResponse(drafting.answer(draft, left_out, at.zone))
+
+
+@require_POST
+@page
+def order_draft_discard(request: ActorRequest, pk: UUID) -> HttpResponse:
+    """End a draft of one's own."""
+    drafts.discard(actor=request.actor, draft=draft_for(request.actor, pk))
+    messages.success(request, "The draft is discarded.")
+    return redirect("order-new")
 
 
 @require_POST
@@ -40,7 +89,7 @@ def order_input(request: ActorRequest) -> HttpResponse:
     except Refused as error:
         said = {"input_errors": [str(error)], "two_inputs": placing.two_inputs(error), "swap": True}
         return render(request, "dashboard/parts/verdict.html", said, status=422)
-    return render(request, "dashboard/parts/verdict.html", {"verdict": verdict(intake), "swap": True})
+    return render(request, "dashboard/parts/verdict.html", _panel(intake))
 
 
 @page
@@ -48,7 +97,11 @@ def intake(request: ActorRequest, pk: UUID) -> HttpResponse:
     """The verdict panel of one upload."""
     found = intake_for(request.actor, pk)
     reading.intake(request.actor, found)
-    return render(request, "dashboard/parts/verdict.html", {"verdict": verdict(found), "swap": True})
+    return render(request, "dashboard/parts/verdict.html", _panel(found))
+
+
+def _panel(intake: Intake) -> dict[str, object]:
+    return {"verdict": verdict(intake), "swap": True, "all_priorities": PRIORITY_HINT.items()}
 
 
 def _desk(request: ActorRequest) -> placing.Desk:

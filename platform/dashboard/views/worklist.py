@@ -4,6 +4,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 
 from accounts.middleware import ActorRequest
+from casefile.selectors import drafts_ending
 from dashboard import engine_line, worklist_page
 from dashboard.views.responses import page
 
@@ -29,4 +30,5 @@ def _context(request: ActorRequest) -> dict[str, object]:
         search=query.get("q", "")[:80].replace("\0", ""),
         number=number,
     )
-    return {"page": found, "line": engine_line.line(request.actor), "hot": worklist_page.HOT}
+    ending = drafts_ending(request.actor)
+    return {"drafts_ending": ending, "page": found, "line": engine_line.line(request.actor), "hot": worklist_page.HOT}

@@ -1,0 +1,110 @@
+"""Has this been ordered before? Said to a person before he places it, and kept with the order that he places nevertheless."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from uuid import UUID
+
+from django.db import connection
+from django.db.models import QuerySet
+
+from audit.models import Event
+from foundation import clock
+from foundation.actor import Actor
+from foundation.errors import Refused
+from foundation.reasons import Reason
+from orders.models import Intake, Order, PatientIdentifier
+from orders.requests import OrderRequest
+
+WITHIN = timedelta(days=14)  # the same patient and test
+NAMED = 5  # orders named for each reason, the latest
+_REASONS = {str(reason): reason for reason in Reason}
+_OVER = ("cancelled", "rejected")  # nothing has come of these
+
+
+@dataclass(frozen=True)
+class Alike:
+    """An order that this one looks like, and why."""
+
+    order: Order
+    reasons: tuple[Reason, ...]
+    other_patient: bool = False  # the label of one patient's specimen on another one's order
+
+
+class LooksDuplicate(Refused):
+    """This looks like an order that there is already. Nothing was placed."""
+
+    def __init__(self, found: list[Alike]) -> None:
+        super().__init__(code="order.looks-duplicate")
+        self.found = found
+
+
+def alike(actor: Actor, request: OrderRequest, intake: Intake, *, besides: Iterable[UUID] = ()) -> list[Alike]:
+    """Orders of the same organisation that this one looks like, the latest first: only those that this actor may see.
+
+    The same patient and test within `WITHIN`, the same content of the file for the same sample and test, the same specimen label.
+    """
+    orders = Order.objects.for_actor(actor).filter(ordering_organisation_id=request.ordering_organisation_id)
+    orders = orders.exclude(state__in=_OVER).exclude(pk__in=list(besides)).exclude(intake=intake)
+    reasons: dict[UUID, list[Reason]] = {}
+    by_id: dict[UUID, Order] = {}
+    for reason, rows in _looked_for(orders, request, intake).items():
+        for order in rows.select_related("patient", "test_version__definition", "specimen").order_by("-placed_at")[:NAMED]:
+            by_id[order.pk] = order
+            reasons.setdefault(order.pk, []).append(reason)
+    latest = sorted(by_id.values(), key=lambda order: order.placed_at, reverse=True)
+    mine = set(_patients(request))
+    return [Alike(order, tuple(reasons[order.pk]), order.patient_id not in mine) for order in latest]
+
+
+def _looked_for(orders: QuerySet[Order], request: OrderRequest, intake: Intake) -> dict[Reason, QuerySet[Order]]:
+    """A look-up for each reason: each goes through an index of its own."""
+    same_test = orders.filter(test_version__definition_id=intake.test_version.definition_id)
+    label = request.specimen.identifier.strip()
+    return {
+        Reason.DUPLICATE_TEST: same_test.filter(patient_id__in=_patients(request), placed_at__gte=clock.now() - WITHIN),
+        Reason.DUPLICATE_FILE: same_test.filter(intake__file_id=intake.file_id, intake__sample=intake.sample),
+        Reason.DUPLICATE_SPECIMEN: orders.filter(
+            specimen__organisation_id=request.ordering_organisation_id, specimen__identifier=label
+        ),
+    }
+
+
+def _patients(request: OrderRequest) -> list[UUID]:
+    system = request.patient.mrn_system.strip() or str(request.ordering_organisation_id)
+    known = PatientIdentifier.objects.filter(
+        organisation_id=request.ordering_organisation_id, system=system, value=request.patient.mrn.strip()
+    )
+    return list(known.values_list("patient_id", flat=True))
+
+
+def one_at_a_time(request: OrderRequest) -> None:
+    """Let nobody else place an order for this patient on the form until this transaction ends: two windows warn of each other."""
+    key = f"{request.ordering_organisation_id}|{request.patient.mrn.strip()}"
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_xact_lock(hashtextextended(%s, 6))", [key])
+
+
+def untold(found: list[Alike], told: frozenset[UUID]) -> bool:
+    """Whether any of them is one that the person has not been told of."""
+    return any(one.order.pk not in told for one in found)
+
+
+def facts(found: list[Alike], told: frozenset[UUID] | None) -> Mapping[str, object]:
+    """What the order's event keeps: which orders, why, and whether a person placed it nevertheless."""
+    if not found:
+        return {}
+    return {
+        "alike": {str(one.order.pk): [str(reason) for reason in one.reasons] for one in found},
+        "nevertheless": told is not None,
+    }
+
+
+def noted(actor: Actor, order: Order) -> list[Alike]:
+    """What an order looked like when it was placed, as its event says: only orders that this actor may see."""
+    placed = Event.objects.filter(object_type="orders.order", object_id=str(order.pk), action="order.placed").first()
+    said = placed.facts.get("alike", {}) if placed else {}
+    if not said:
+        return []
+    found = Order.objects.for_actor(actor).filter(pk__in=list(said)).order_by("-placed_at")
+    return [Alike(one, tuple(_REASONS[code] for code in said[str(one.pk)])) for one in found]
