@@ -1,8 +1,10 @@
 """What people may read of the case file. Every function takes the actor and returns nothing he may not see."""
 
+from collections import Counter
 from uuid import UUID
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q, QuerySet, TextField, Value
+from django.db.models.functions import Cast
 
 from accounts.roles import Verb
 from casefile.drafts import WARNED
@@ -79,9 +81,10 @@ def attachment_to_read(actor: Actor, order_id: UUID, pk: UUID) -> Attachment:
 
 def stamp(actor: Actor, order: Order) -> str:
     """Changes whenever somebody wrote or laid something beside this order, or withdrew it."""
-    written = Comment.objects.for_actor(actor).filter(order=order).count()
-    laid = Attachment.objects.for_actor(actor).filter(order=order).values_list("state", flat=True)
-    return f"{written}.{len(laid)}.{sum(state == 'withdrawn' for state in laid)}"
+    written = Comment.objects.for_actor(actor).filter(order=order).order_by().values_list(Cast("id", TextField()), Value("written"))
+    laid = Attachment.objects.for_actor(actor).filter(order=order).order_by().values_list(Cast("id", TextField()), "state")
+    found = Counter(state for _, state in written.union(laid, all=True))
+    return f"{found['written']}.{found['kept']}.{found['withdrawn']}"
 
 
 def ended_draft(actor: Actor, pk: UUID) -> str:

@@ -93,7 +93,6 @@ def test_a_program_is_not_blocked_and_its_order_says_what_it_looks_like(ward):
 
 def test_a_person_is_told_with_links_and_places_it_nevertheless_under_his_name(ward):
     desk, first = Desk(ward), ward.order(patient=patient(mrn="88·1204", family_name="Okafor", given_name="Ngozi"))
-    Order.objects.filter(pk=first.pk).update(placed_at=clock.now() - timedelta(days=2))
     intake = str(ward.intake().pk)
     told = desk.send("place", intake=intake)
     words = told.content.decode()
