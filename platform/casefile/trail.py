@@ -18,7 +18,7 @@ from orders.models import Demotion, HoldRequest, Order
 from reports.models import ReportVersion
 
 PAGE = 100
-_OF_ORDER = ("order.viewed", "audit.viewed", "audit.exported", "results.exported")
+_OF_ORDER = ("order.viewed", "audit.viewed", "audit.exported", "results.viewed", "results.exported")
 READS = (*_OF_ORDER, "report.viewed", "report.downloaded", "attachment.downloaded", "intake.viewed")
 # filter → (words, the kinds of objects whose events it shows)
 PARTS = {

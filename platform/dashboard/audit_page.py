@@ -25,6 +25,7 @@ _OBJECTS = {
 }  # fmt: skip
 _WORDS = {
     "order.viewed": "Looked at the order", "report.viewed": "Looked at the report", "report.downloaded": "Took the report as PDF",
+    "results.viewed": "Read the results",
     "results.exported": "Took the results as CSV", "attachment.downloaded": "Opened a file", "intake.viewed": "Looked at the input",
     "audit.viewed": "Looked at the audit trail", "audit.exported": "Took the audit trail as CSV",
     "intake.received": "Input received",

@@ -1,5 +1,7 @@
 """Who asks? A token in the header, and nothing else: no cookie, no address, no body. Every interface below asks here."""
 
+from dataclasses import replace
+
 from django.core.cache import cache
 from django.http import HttpRequest
 
@@ -27,7 +29,7 @@ def actor_of(request: HttpRequest) -> Actor:
         cache.set(tried, cache.get(tried, 0) + 1, WITHIN)
         raise ApiError(401, Reason.API_UNAUTHENTICATED, headers=CHALLENGE)
     cache.set(known, True, KNOWN_FOR)
-    return actor
+    return replace(actor, origin=f"API, {address or 'no address'}")
 
 
 def bearer(header: str) -> str:

@@ -89,7 +89,7 @@ def may_follow(actor: Actor, pk: UUID) -> bool:
 def timeline(order: Order) -> list[Event]:
     """What happened to an order, oldest first."""
     about = Q(object_type="orders.order", object_id=str(order.pk)) | Q(object_type="orders.intake", object_id=str(order.intake_id))
-    return list(Event.objects.filter(about).order_by("id"))
+    return list(Event.objects.filter(about).exclude(action="order.viewed").order_by("id"))  # who looked is for auditors
 
 
 def hold_requests(orders: Iterable[Order]) -> dict[UUID, HoldRequest]:

@@ -9,13 +9,14 @@ from ninja import Router
 from ninja.params.functions import Query
 
 from accounts.roles import Verb
+from audit import reads
 from foundation.actor import Actor
 from foundation.errors import NotFound
 from interop.api import shapes, shown
 from interop.api.security import ApiRequest, Token
 from interop.api.writing import KEY, done_once
 from interop.idempotency import Done
-from orders import pages, selectors, services
+from orders import duplicates, pages, selectors, services
 from orders.errors import InvalidOrder
 from orders.estimates import finishes
 from orders.models import Order
@@ -77,8 +78,9 @@ def list_orders(
 def get_order(request: ApiRequest, response: HttpResponse, pk: UUID) -> shapes.OrderShape:
     """Where an order stands: state, progress, what starts before it, when it will be scored. Never a score."""
     order = selectors.order_for(request.auth, pk)
+    reads.seen(actor=request.auth, action="order.viewed", obj=order, organisation_id=order.performing_laboratory_id)
     response["ETag"] = etag(order)
-    return shape(order)
+    return shape(request.auth, order)
 
 
 @router.get("/orders/{uuid:pk}/events", response=shapes.EventList, auth=Token(Verb.VIEW_ORDER))
@@ -91,12 +93,13 @@ def order_done(actor: Actor, pk: UUID, *, status: int = 200) -> Done:
     """The answer that tells an order as it stands in this transaction."""
     order = selectors.order_for(actor, pk)
     headers = {"ETag": etag(order), "Location": f"/api/v1/orders/{pk}"}
-    return Done(status, shape(order).model_dump_json(), order.ordering_organisation_id, order.pk, headers)
+    return Done(status, shape(actor, order).model_dump_json(), order.ordering_organisation_id, order.pk, headers)
 
 
-def shape(order: Order) -> shapes.OrderShape:
-    """An order with what can be said of its end."""
-    return shown.order(order, released=release.released_version(order) is not None, finish=finishes([order]).get(order.pk))
+def shape(actor: Actor, order: Order) -> shapes.OrderShape:
+    """An order with what can be said of its end, and which other orders it looks like."""
+    alike = duplicates.noted(actor, order)
+    return shown.order(order, alike, released=release.released_version(order) is not None, finish=finishes([order]).get(order.pk))
 
 
 def etag(order: Order) -> str:

@@ -9,6 +9,7 @@ from ninja.params.functions import Query
 from pydantic import Field
 
 from accounts.roles import Verb
+from audit import reads
 from foundation.actor import Actor
 from foundation.reasons import Reason
 from interop.api import shapes
@@ -62,6 +63,7 @@ def list_results(
     part = selectors.results_after(request.auth, order, after=_place(after) if after else -1, limit=limit)
     if part is None:
         raise _closed(request.auth, order)
+    reads.seen(actor=request.auth, action="results.viewed", obj=order, organisation_id=order.performing_laboratory_id)
     behind = shapes.cursor(part.lines[-1].ordinal) if part.more else None
     same = {name: getattr(part, name) for name in ("complete", "released", "items_done", "items_total", "report_state", "protocol")}
     return ResultPage(
@@ -81,13 +83,16 @@ def get_csv(request: ApiRequest, pk: UUID) -> HttpResponse:
     export = selectors.results_export(request.auth, order)
     if export is None:
         raise _closed(request.auth, order)
+    services.exported(actor=request.auth, order=order)
     return _attachment(export.text().encode(), "text/csv; charset=utf-8", export.filename)
 
 
 @router.get("/orders/{uuid:pk}/report", response=Content, auth=Token(Verb.VIEW_ORDER))
 def get_report(request: ApiRequest, pk: UUID) -> HttpResponse:
     """The report as its canonical JSON, the very bytes that its SHA-256 is of."""
-    version = _version(request.auth, orders.order_for(request.auth, pk))
+    order = orders.order_for(request.auth, pk)
+    version = _version(request.auth, order)
+    services.read(actor=request.auth, order=order, version=version, action="report.viewed")
     return HttpResponse(version.content.encode(), content_type="application/json", headers={"ETag": f'"{version.content_sha256}"'})
 
 
@@ -98,6 +103,7 @@ def get_pdf(request: ApiRequest, pk: UUID) -> HttpResponse:
     """The report as PDF."""
     order = orders.order_for(request.auth, pk)
     version = _version(request.auth, order)
+    services.read(actor=request.auth, order=order, version=version, action="report.downloaded")
     body = pdf.render(version, document.compose(version))
     return _attachment(body, "application/pdf", f"{order.accession}-report-{version.number}.pdf")
 

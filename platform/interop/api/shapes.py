@@ -279,6 +279,14 @@ class OrderLine(Schema):
     edits: int = Field(description="counts what people changed; the ETag, for If-Match")
 
 
+class LooksLike(Schema):
+    """Another order that this one looked like when it was placed; nothing was blocked for it."""
+
+    id: UUID
+    accession: str
+    reasons: list[str]
+
+
 class OrderShape(OrderLine):
     """One order: where it stands, never a score."""
 
@@ -288,6 +296,7 @@ class OrderShape(OrderLine):
     cancelled_reason: str
     released: bool
     estimate: Estimate | None
+    looks_like: list[LooksLike]
 
 
 class OrderPage(Schema):

@@ -5,6 +5,7 @@ from typing import Any
 
 from audit.models import Event
 from interop.api import shapes
+from orders.duplicates import Alike
 from orders.estimates import Finish, tokens
 from orders.models import Intake, Order
 from registry.models import TestVersion
@@ -66,7 +67,7 @@ def order_line(order: Order) -> shapes.OrderLine:
     return shapes.OrderLine(**_line(order))
 
 
-def order(order: Order, *, released: bool, finish: Finish | None) -> shapes.OrderShape:
+def order(order: Order, alike: Iterable[Alike], *, released: bool, finish: Finish | None) -> shapes.OrderShape:
     """One order."""
     specimen = order.specimen
     return shapes.OrderShape(
@@ -77,7 +78,13 @@ def order(order: Order, *, released: bool, finish: Finish | None) -> shapes.Orde
         cancelled_reason=order.cancelled_reason,
         released=released,
         estimate=_estimate(finish),
+        looks_like=[_looks_like(one) for one in alike],
     )
+
+
+def _looks_like(one: Alike) -> shapes.LooksLike:
+    reasons = [str(reason) for reason in one.reasons]
+    return shapes.LooksLike(id=one.order.pk, accession=one.order.accession, reasons=reasons)
 
 
 def events(rows: Iterable[Event]) -> shapes.EventList:
