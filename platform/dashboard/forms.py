@@ -44,6 +44,7 @@ class OrderForm(forms.Form):
     stat_reason = forms.CharField(label="Reason for STAT", max_length=300, required=False)
     indication = forms.CharField(label="Indication", max_length=300, required=False)
     sample_confirmed = forms.CharField(required=False)
+    repeats = forms.UUIDField(required=False)
 
     def __init__(
         self, *args: Any, tests: Sequence[TestVersion], organisations: Sequence[Organisation], zone: ZoneInfo, **kwargs: Any
@@ -133,4 +134,5 @@ class OrderForm(forms.Form):
             stat_reason=data["stat_reason"] if data["priority"] == Priority.STAT else "",
             indication=data["indication"],
             sample_confirmed=data["sample_confirmed"],
+            repeats=data["repeats"],
         )

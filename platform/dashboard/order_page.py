@@ -8,7 +8,7 @@ from typing import cast
 from accounts.roles import Verb
 from audit.models import Event
 from casefile import selectors as casefile
-from dashboard import engine_line, less_urgent, outlook, papers, urgency
+from dashboard import engine_line, less_urgent, outlook, papers, repeating, urgency
 from dashboard.outlook import Outlook, Stop
 from dashboard.verdicts import exceptions
 from dashboard.wording import FLAGS, counted, duration, flag, parked
@@ -104,6 +104,7 @@ def whole(actor: Actor, order: Order, parameters: Mapping[str, str]) -> dict[str
         "panel": panel,
         "may_see": panel is not None or may_see_scores(actor, order),
         "may_cancel": may_cancel(actor, order),
+        "may_repeat": repeating.may_repeat(actor, order),
         "may_audit": actor.may(Verb.VIEW_AUDIT, order.performing_laboratory_id),
         **papers.parts(actor, order),
         "may_steer": urgency.may_change(actor, order, asked_for),

@@ -1,6 +1,6 @@
 """Has this been ordered before? Said to a person before he places it, and kept with the order that he places nevertheless."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
@@ -90,7 +90,7 @@ def untold(found: list[Alike], told: frozenset[UUID]) -> bool:
     return any(one.order.pk not in told for one in found)
 
 
-def facts(found: list[Alike], told: frozenset[UUID] | None) -> Mapping[str, object]:
+def facts(found: list[Alike], told: frozenset[UUID] | None) -> dict[str, object]:
     """What the order's event keeps: which orders, why, and whether a person placed it nevertheless."""
     if not found:
         return {}

@@ -85,6 +85,9 @@ class Specimen(models.Model):
 
     objects = ScopedManager()
 
+    class Meta:
+        indexes = [models.Index(fields=["organisation", "identifier"], name="specimen_label")]
+
 
 class Intake(models.Model):
     """One upload, checked by a platform job before anything is ordered on it. Only a ready one can be placed."""
@@ -168,6 +171,7 @@ class Order(models.Model):
     content_hash = models.CharField(max_length=64)
     patient = models.ForeignKey(Patient, on_delete=models.PROTECT, related_name="orders")
     stated_mrn = models.CharField(max_length=80)  # verbatim; while identity is in question the patient row has no number
+    repeats = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="repeated_by")
     specimen = models.ForeignKey(Specimen, on_delete=models.PROTECT)
     test_version = models.ForeignKey(TestVersion, on_delete=models.PROTECT)
     intake = models.OneToOneField(Intake, on_delete=models.PROTECT)

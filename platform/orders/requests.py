@@ -41,3 +41,4 @@ class OrderRequest:
     sample_confirmed: str = ""  # must repeat the chosen column of a file with several samples
     placer_system: str = ""
     placer_number: str = ""
+    repeats: UUID | None = None  # an earlier order of the same patient

@@ -74,8 +74,9 @@ def order_for(actor: Actor, pk: UUID) -> Order:
         "performing_laboratory",
         "intake__file",
         "placed_by",
+        "repeats",
     )
-    found: Order | None = rows.prefetch_related("patient__identifiers").filter(pk=pk).first()
+    found: Order | None = rows.prefetch_related("patient__identifiers", "repeated_by").filter(pk=pk).first()
     if found is None:
         raise NotFound
     return found

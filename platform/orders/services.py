@@ -62,10 +62,12 @@ def _place(actor: Actor, request: OrderRequest, told: frozenset[UUID] | None) ->
         if existing is not None and (existing.intake_id == intake.pk or request.priority != Priority.STAT):
             raise OrderConflict(Reason.ORDER_CONFLICT.say(accession=existing.accession), code=str(Reason.ORDER_CONFLICT))
         validate(request, actor=actor, intake=intake)
-        alike = duplicates.alike(actor, request, intake)
+        repeated = _repeated(actor, request)
+        alike = duplicates.alike(actor, request, intake, besides=[repeated.pk] if repeated else [])
         if told is not None and duplicates.untold(alike, told):
             raise LooksDuplicate(alike)
-        order, settled = _create(actor, request, intake, digest, duplicates.facts(alike, told), conflicts_with=existing)
+        facts = duplicates.facts(alike, told) | ({"repeats": str(repeated.pk)} if repeated else {})
+        order, settled = _create(actor, request, intake, digest, facts, conflicts_with=existing)
         if settled:
             accept(order=order, actor=actor)
         hints.changed(order)
@@ -135,7 +137,7 @@ def cancel(*, actor: Actor, order: Order, reason: str, expected_edits: int) -> N
 def content_hash(request: OrderRequest, intake: Intake) -> str:
     """SHA-256 over everything the requester said, file included: the same hash is the same order."""
     said = {
-        **asdict(request),
+        **{name: value for name, value in asdict(request).items() if name != "repeats" or value},  # older hashes know no repeats
         "intake_id": None,
         "file": intake.file.sha256,
         "sample": intake.sample,
@@ -169,8 +171,22 @@ def _existing(request: OrderRequest, intake: Intake) -> Order | None:
     return same
 
 
+def _repeated(actor: Actor, request: OrderRequest) -> Order | None:
+    """The order that this one repeats. Raises `InvalidOrder` where that is another patient's, or not within reach."""
+    if request.repeats is None:
+        return None
+    orders = Order.objects.for_actor(actor).filter(ordering_organisation_id=request.ordering_organisation_id)
+    found: Order | None = orders.prefetch_related("patient__identifiers").filter(pk=request.repeats).first()
+    if found is None:
+        raise InvalidOrder({"repeats": ["The order that this one repeats does not exist here."]})
+    numbers = {found.stated_mrn, *(identifier.value for identifier in found.patient.identifiers.all())}
+    if request.patient.mrn.strip() not in numbers:
+        raise InvalidOrder({"mrn": [f"This order repeats {found.accession}, of another patient. For this one, begin a new order."]})
+    return found
+
+
 def _create(
-    actor: Actor, request: OrderRequest, intake: Intake, digest: str, alike: Mapping[str, object], *, conflicts_with: Order | None
+    actor: Actor, request: OrderRequest, intake: Intake, digest: str, facts: Mapping[str, object], *, conflicts_with: Order | None
 ) -> tuple[Order, bool]:
     organisation_id = request.ordering_organisation_id
     patient, known = identify(request.patient, organisation_id=organisation_id)
@@ -188,6 +204,7 @@ def _create(
         specimen=_specimen(request.specimen, patient),
         test_version=intake.test_version,
         intake=intake,
+        repeats_id=request.repeats,
         priority=request.priority,
         rank=PRIORITY_RANK[request.priority],
         stat_reason=request.stat_reason.strip(),
@@ -202,7 +219,7 @@ def _create(
         action="order.placed",
         obj=order,
         organisation_id=order.performing_laboratory_id,
-        facts={"priority": order.priority, "items": order.items_total, "intake": str(intake.pk), "attention": attention, **alike},
+        facts={"priority": order.priority, "items": order.items_total, "intake": str(intake.pk), "attention": attention, **facts},
     )
     return order, known and conflicts_with is None
 

@@ -69,6 +69,13 @@ def choose_sample(*, actor: Actor, intake: Intake, sample: str) -> Intake:
         return _ask(actor, intake.test_version, intake.ordering_organisation_id, intake.file, intake.filename, sample)
 
 
+def check_again(*, actor: Actor, intake: Intake, test_version: TestVersion) -> Intake:
+    """Check the stored file of an upload for another order: a new intake, the one that an order rests on stays as it was."""
+    require(actor, Verb.PLACE, intake.ordering_organisation_id)
+    with transaction.atomic():
+        return _ask(actor, test_version, intake.ordering_organisation_id, intake.file, intake.filename, intake.sample)
+
+
 def _ask(actor: Actor, test: TestVersion, organisation_id: UUID, stored: StoredFile, name: str, sample: str) -> Intake:
     intake = Intake.objects.create(
         ordering_organisation_id=organisation_id,

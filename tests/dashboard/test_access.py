@@ -19,6 +19,8 @@ OF_AN_ORDER = [
     "report-page", "report-pdf", "order-results.csv",
 ]  # fmt: skip
 OF_A_FILE = ["order-attachment", "order-attachment-withdraw"]
+OF_AN_UPLOAD = ["intake", "intake-finishes"]
+TO_REPEAT = ["order-repeat"]
 OF_A_DRAFT = ["order-draft-discard"]  # its owner's alone: tests/casefile/test_drafts
 FOR_ALL, OF_THE_FORM, OF_THE_ENGINE = (
     ["worklist", "worklist-live"],
@@ -32,7 +34,7 @@ CANCEL = {"requester", "accessioner", "analyst", "director"}
 PROMOTE = {"analyst", "reviewer", "director"}
 HOLD = {"accessioner", "analyst", "reviewer", "director"}
 SEE_ORDERS = {"requester", "accessioner", "analyst", "reviewer", "director"}
-DEEDS = ["to cancel", "to promote", "to hold", "to read"]
+DEEDS = ["to repeat", "to comment", "to attach", "to cancel", "to promote", "to hold", "to read"]
 SEE_SCORES = {"analyst", "reviewer", "director"}  # in the performing laboratory, before anything is released
 COMMENT = ATTACH = {"requester", "accessioner", "analyst", "reviewer", "director"}
 AUDIT = {"director", "auditor"}  # in the performing laboratory
@@ -46,8 +48,12 @@ def order() -> Order:
 
 
 def address(name: str, order: Order) -> str:
-    numbers = {"intake": order.intake_id, **dict.fromkeys(OF_AN_ORDER, order.pk), **dict.fromkeys(OF_A_TRACE[1:], 1)}
-    if name in OF_A_DRAFT:
+    numbers = {
+        **dict.fromkeys(OF_AN_UPLOAD, order.intake_id),
+        **dict.fromkeys(OF_AN_ORDER, order.pk),
+        **dict.fromkeys(OF_A_TRACE[1:], 1),
+    }
+    if name in [*OF_A_DRAFT, *TO_REPEAT]:
         return reverse(name, args=[order.pk])
     if name in OF_A_FILE:
         return reverse(name, args=[order.pk, file_of(order).pk])
@@ -70,11 +76,12 @@ def as_role(role: Role | str, organisation: object) -> Client:
 
 def test_the_list_of_doors_in_this_file_is_complete() -> None:
     named = {name for name in get_resolver().reverse_dict if isinstance(name, str)}
-    assert named == {*OPEN, *OF_AN_ORDER, *OF_A_FILE, *OF_A_DRAFT, *FOR_ALL, *OF_THE_FORM, *OF_THE_ENGINE, *OF_A_TRACE, "intake"}
+    of_rows = {*OF_AN_ORDER, *OF_A_FILE, *OF_A_DRAFT, *TO_REPEAT}
+    assert named == of_rows | {*OPEN, *FOR_ALL, *OF_THE_FORM, *OF_THE_ENGINE, *OF_A_TRACE, *OF_AN_UPLOAD}
 
 
 @pytest.mark.parametrize(
-    "name", [*OF_AN_ORDER, *OF_A_FILE, *OF_A_DRAFT, "intake", *FOR_ALL, *OF_THE_FORM, *OF_THE_ENGINE, *OF_A_TRACE]
+    "name", [*OF_AN_ORDER, *OF_A_FILE, *OF_A_DRAFT, *OF_AN_UPLOAD, *FOR_ALL, *OF_THE_FORM, *OF_THE_ENGINE, *OF_A_TRACE]
 )
 def test_nobody_is_sent_to_the_login_page(order: Order, name: str) -> None:
     response = Client().get(address(name, order))
@@ -84,7 +91,7 @@ def test_nobody_is_sent_to_the_login_page(order: Order, name: str) -> None:
 def expected(role: Role, side: str) -> dict[str, int]:
     """Door → status, by what DESIGN says of the role; `side` is laboratory, hospital or stranger."""
     if role == Role.SERVICE:  # it never logs in: programs act by token
-        return dict.fromkeys([*FOR_ALL, *OF_THE_ENGINE, "order-new", "order-input", *OF_AN_ORDER, "intake", *DEEDS], 302)
+        return dict.fromkeys([*FOR_ALL, *OF_THE_ENGINE, *OF_THE_FORM, *OF_AN_ORDER, *OF_A_FILE, *OF_AN_UPLOAD, *DEEDS], 302)
     sees = 200 if role in SEE_ORDERS and side != "stranger" else 404
     scores = sees if side == "laboratory" and role in SEE_SCORES else max(sees, 403)
     cancels = 302 if role in CANCEL else 409
@@ -94,11 +101,12 @@ def expected(role: Role, side: str) -> dict[str, int]:
         "order-new": 200 if role in PLACE else 403,
         "order-input": 422 if role in PLACE else 403,  # nothing was sent
         "order-draft": 200 if role in PLACE else 403,
-        **dict.fromkeys(["order", "order-live", "order-cancel", "order-urgency", "intake", "report-page"], sees),
+        **dict.fromkeys(["order", "order-live", "order-cancel", "order-urgency", "report-page", *OF_AN_UPLOAD], sees),
         **dict.fromkeys(["order-comments", "order-attachments", "order-attachment", "order-attachment-withdraw"], sees),
         **dict.fromkeys(["order-audit", "order-audit.csv"], 200 if role in AUDIT and side == "laboratory" else max(sees, 403)),
         "report-pdf": scores,
         "order-results.csv": scores,
+        "to repeat": (302 if role in PLACE else 403) if sees == 200 else 404,  # elsewhere than at home with a refusal in words
         "to comment": (302 if role in COMMENT else 422) if sees == 200 else 404,
         "to attach": (302 if role in ATTACH else 422) if sees == 200 else 404,
         "to cancel": cancels if sees == 200 else 404,
@@ -113,10 +121,11 @@ def expected(role: Role, side: str) -> dict[str, int]:
 def test_every_door_opens_to_the_roles_that_the_design_names_and_to_no_other(order: Order, role: Role, side: str) -> None:
     organisations = {"laboratory": order.performing_laboratory, "hospital": order.ordering_organisation}
     client = as_role(role, organisations.get(side) or make_laboratory())
-    names = [*FOR_ALL, *OF_THE_ENGINE, "order-new", *OF_AN_ORDER, *OF_A_FILE, "intake"]
+    names = [*FOR_ALL, *OF_THE_ENGINE, "order-new", *OF_AN_ORDER, *OF_A_FILE, *OF_AN_UPLOAD]
     found = {name: client.get(address(name, order)).status_code for name in names}
     found["order-input"] = client.post(reverse("order-input")).status_code
     found["order-draft"] = client.post(reverse("order-draft"), {"mrn": "77"}).status_code
+    found["to repeat"] = client.post(address("order-repeat", order)).status_code
     found["to comment"] = client.post(address("order-comments", order), {"text": "call the ward", "readers": "both"}).status_code
     sent = {"file": SimpleUploadedFile("a.pdf", b"%PDF-1.7"), "kind": "other"}
     found["to attach"] = client.post(address("order-attachments", order), sent).status_code

@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 from accounts.middleware import ActorRequest
 from casefile import drafts
 from casefile.selectors import draft_for
-from dashboard import drafting, placing, reading
+from dashboard import drafting, placing, reading, repeating
 from dashboard.context import zone_of
 from dashboard.forms import SPECIMEN_TYPES
 from dashboard.verdicts import verdict
@@ -21,7 +21,7 @@ from dashboard.views.responses import page
 from dashboard.wording import PRIORITY_HINT
 from foundation.errors import HelicaseError, NotPermitted, Refused
 from orders.models import Intake
-from orders.selectors import intake_for
+from orders.selectors import intake_for, order_for
 
 
 @require_http_methods(["GET", "POST"])
@@ -48,6 +48,19 @@ def _save(request: ActorRequest, at: placing.Desk) -> HttpResponse:
         messages.warning(request, f"The draft is not saved. {drafting.refusal(error, at.zone)[0]['words']}")
         return _show(request, form_page, status=409)
     messages.success(request, f"Draft saved {drafting.answer(draft, '', at.zone)['saved']}. {left_out}".strip())
+    return redirect(f"{reverse('order-new')}?draft={draft.pk}")
+
+
+@require_POST
+@page
+def order_repeat(request: ActorRequest, pk: UUID) -> HttpResponse:
+    """Open a draft that repeats an order."""
+    found = order_for(request.actor, pk)
+    try:
+        draft = repeating.repeat(_desk(request), found, request.POST)
+    except Refused as error:
+        messages.warning(request, str(error))
+        return redirect("order", pk=pk)
     return redirect(f"{reverse('order-new')}?draft={draft.pk}")
 
 
@@ -118,6 +131,7 @@ def _files(request: ActorRequest) -> placing.Files:
 def _show(request: ActorRequest, form_page: placing.FormPage, *, status: int = 200) -> HttpResponse:
     context = {
         "page": form_page,
+        "repeated": repeating.repeated(request.actor, form_page.form["repeats"].value()),
         "form": form_page.form,
         "verdict": form_page.verdict,
         "input_errors": form_page.input_errors,

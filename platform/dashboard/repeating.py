@@ -1,0 +1,46 @@
+"""Repeat an order: a draft that is filled in from it, on the same stored file, checked again for the test as it is today."""
+
+from collections.abc import Mapping
+from uuid import UUID, uuid4
+
+from accounts.roles import Verb
+from casefile import drafts
+from casefile.drafts import Save
+from casefile.models import Draft
+from dashboard import prefill
+from dashboard.placing import Desk
+from foundation.actor import Actor
+from foundation.errors import NotFound, Refused
+from orders import selectors, uploads
+from orders.models import Order
+
+LEFT_OUT = frozenset({"stat_reason", "collected_fold"})  # why it cannot wait is said anew
+
+
+class NotOffered(Refused):
+    """The laboratory does not offer this test any more, so the order cannot be repeated."""
+
+
+def may_repeat(actor: Actor, order: Order) -> bool:
+    """Whether this person may place an order like this one."""
+    return actor.may(Verb.PLACE, order.ordering_organisation_id)
+
+
+def repeat(at: Desk, order: Order, data: Mapping[str, str]) -> Draft:
+    """The draft; the specimen is left out unless the person says that it is the same. Raises `Refused` in words."""
+    test = prefill.offered(order, at.tests)
+    if test is None:
+        raise NotOffered(code="order.test-not-offered")
+    intake = uploads.check_again(actor=at.actor, intake=order.intake, test_version=test)
+    specimen = frozenset[str]() if data.get("specimen") == "same" else prefill.SPECIMEN
+    typed = prefill.of_order(order, tests=at.tests, zone=at.zone, without=LEFT_OUT | specimen) | {"repeats": str(order.pk)}
+    wanted = Save(id=uuid4(), organisation_id=order.ordering_organisation_id, typed=typed, intake_id=intake.pk)
+    return drafts.save(actor=at.actor, wanted=wanted)
+
+
+def repeated(actor: Actor, said: str | None) -> Order | None:
+    """The order that a form says it repeats; None for a new one, and for one that is not within reach."""
+    try:
+        return selectors.order_for(actor, UUID(said or ""))
+    except (ValueError, NotFound):
+        return None
