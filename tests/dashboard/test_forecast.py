@@ -70,6 +70,7 @@ def test_nothing_is_said_of_sequences_when_only_variants_were_measured(ward):
 
 def test_the_verdict_shows_the_finish_in_the_zone_of_the_site_for_all_four_priorities(ward):
     measured(ward, items=10, seconds=1000)
+    worker(ward)
     desk = Desk(ward)
     desk.check(pasted=vcf(300, 301))
     table = desk.verdict().split('class="data forecasts"')[1].split("</table>")[0]
@@ -81,8 +82,28 @@ def test_the_verdict_shows_the_finish_in_the_zone_of_the_site_for_all_four_prior
 
 def test_the_verdict_says_when_nothing_was_measured(ward):
     desk = Desk(ward)
+    worker(ward)
     desk.check(pasted=vcf(300))
-    assert desk.verdict().count("not measured yet") == 4
+    assert desk.verdict().count("not measured yet") == 8  # in the table, and beside each priority
+
+
+def test_without_a_worker_the_finish_cannot_be_foreseen_whatever_was_measured(ward):
+    measured(ward)
+    worker(ward, seconds=-1)
+    desk = Desk(ward)
+    desk.check(pasted=vcf(300))
+    assert desk.verdict().count("cannot be foreseen: no engine worker serves this test now") == 8
+
+
+def test_each_priority_says_beside_its_choice_when_it_would_be_scored_and_is_read_again(ward):
+    measured(ward, items=10, seconds=1000)
+    worker(ward)
+    desk = Desk(ward)
+    intake = desk.check(pasted=vcf(300, 301))
+    choice = desk.verdict().split('id="finish-routine">')[1].split("</label>")[0]
+    assert choice.startswith("scored <time") and "2 items," in desk.verdict()
+    again = read(desk.client, "intake-finishes", intake.pk)
+    assert again.count('hx-swap-oob="true"') == again.count("scored <time") == 4 and "<table" not in again
 
 
 def test_the_order_page_says_when_nothing_was_measured(ward):
