@@ -170,6 +170,7 @@ def test_an_open_order_reads_itself_again_though_nobody_tells_it_to(ward):
 
 def test_an_estimate_beyond_what_its_priority_promises_warns_before_anything_is_placed(ward):
     measured(ward, items=10, seconds=1000)  # STAT promises one minute here, ASAP thirty
+    worker(ward)
     desk = Desk(ward)
     desk.check(pasted=vcf(300, 301))
     rows = desk.verdict().split('class="data forecasts"')[1].split("</table>")[0].split("<tr>")
