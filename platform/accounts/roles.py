@@ -49,7 +49,9 @@ class Verb(models.TextChoices):
     COMMENT = "comment"  # on an order that he sees
     ATTACH = "attach"  # files to it, and withdraw them
     REGISTER = "register"  # models, deployments, references, annotations, calibration tables
-    OFFER_TEST = "offer_test"
+    OFFER_TEST = "offer_test"  # what a laboratory offers: tests, calendars, who is told of late work
+    TELL_DELAY = "tell_delay"  # keep that somebody was told of a delay
+    VIEW_TURNAROUND = "view_turnaround"  # figures of all orders, no patient
 
 
 _R, _V = Role, Verb
@@ -68,6 +70,7 @@ TABLE: dict[Role, frozenset[Verb]] = {
             _V.HOLD,
             _V.COMMENT,
             _V.ATTACH,
+            _V.TELL_DELAY,
         }
     ),
     _R.ANALYST: frozenset(
@@ -83,6 +86,8 @@ TABLE: dict[Role, frozenset[Verb]] = {
             _V.EXPORT,
             _V.COMMENT,
             _V.ATTACH,
+            _V.TELL_DELAY,
+            _V.VIEW_TURNAROUND,
         }
     ),
     _R.REVIEWER: frozenset(
@@ -99,6 +104,8 @@ TABLE: dict[Role, frozenset[Verb]] = {
             _V.EXPORT,
             _V.COMMENT,
             _V.ATTACH,
+            _V.TELL_DELAY,
+            _V.VIEW_TURNAROUND,
         }
     ),
     _R.DIRECTOR: frozenset(
@@ -126,10 +133,12 @@ TABLE: dict[Role, frozenset[Verb]] = {
             _V.OFFER_TEST,
             _V.COMMENT,
             _V.ATTACH,
+            _V.TELL_DELAY,
+            _V.VIEW_TURNAROUND,
         }
     ),
     _R.MODEL_STEWARD: frozenset({_V.VIEW_ENGINE, _V.HOLD_VERSION_1, _V.ROLLBACK_1, _V.REGISTER}),
-    _R.AUDITOR: frozenset({_V.VIEW_AUDIT, _V.EXPORT}),
+    _R.AUDITOR: frozenset({_V.VIEW_AUDIT, _V.EXPORT, _V.VIEW_TURNAROUND}),
     _R.OPERATOR: frozenset({_V.VIEW_ENGINE, _V.DRAIN}),
     _R.ADMINISTRATOR: frozenset({_V.GRANT}),
     _R.SERVICE: frozenset({_V.PLACE, _V.STAT, _V.VIEW_ORDER}),

@@ -32,6 +32,8 @@ app.conf.beat_schedule = {
     "dispatch the outbox": _every(2.0, "outbox.dispatch"),
     "sweep the engine queue": _every(5.0, "engine_queue.sweep"),
     "watch due times": _every(5.0, "orders.watch_due_times"),
+    "escalate": _every(5.0, "orders.escalate"),
+    "send notices": _every(2.0, "notices.deliver"),
     "end hold requests": _every(5.0, "orders.expire_hold_requests"),
     "recover interrupted checks": _every(15.0, "orders.recover_intakes"),
     "forget old answers": _every(3600.0, "interop.sweep_answers"),

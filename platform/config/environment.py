@@ -29,6 +29,13 @@ class Environment(BaseSettings):
     swap_folder: str = ""  # where engines put what gave way and has no room in memory; empty: nowhere
     engine_trace: bool = True  # engines keep what they did last, a few megabytes each, for `trace_worker`
     log_level: str = "INFO"
+    email_host: str = ""  # the mail server for notices; empty: e-mail deliveries say that there is none
+    email_port: int = 587
+    email_user: str = ""
+    email_password: str = ""
+    email_tls: bool = True  # STARTTLS
+    email_from: str = "helicase@localhost"
+    webhook_private: bool = False  # webhooks may go to this network and machine, over plain HTTP too
 
     @classmethod
     def read(cls) -> "Environment":

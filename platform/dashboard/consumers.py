@@ -54,6 +54,10 @@ class Hints(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels carries n
         if self.flusher is None or self.flusher.done():
             self.flusher = asyncio.create_task(self._flush())
 
+    async def bell(self, message: dict[str, Any]) -> None:
+        """There is something new for this person to read."""
+        await self.send(json.dumps({"bell": True}))
+
     async def session_ended(self, message: dict[str, Any]) -> None:
         """The person logged out: this socket ends with the session."""
         await self.close(REFUSED)

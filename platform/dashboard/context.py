@@ -6,10 +6,12 @@ from zoneinfo import ZoneInfo
 
 from django.conf import settings
 from django.http import HttpRequest
+from django.utils.functional import SimpleLazyObject
 
 from accounts.middleware import ActorRequest
 from accounts.models import User
 from accounts.roles import Verb
+from dashboard import notifications
 from dashboard.homes import home
 from foundation import clock
 
@@ -29,6 +31,9 @@ ENTRIES = (
     Entry("Worklist", "worklist", Verb.VIEW_ORDER),
     Entry("New order", "order-new", Verb.PLACE),
     Entry("Engine", "engine", Verb.VIEW_ENGINE),
+    Entry("Turnaround", "turnaround", Verb.VIEW_TURNAROUND),
+    Entry("Clocks", "clocks", Verb.OFFER_TEST),
+    Entry("Webhooks", "webhooks", Verb.GRANT),
 )
 
 
@@ -52,4 +57,5 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
     organisation = home(request.user)
     zone = organisation.zone if organisation else UTC
     entries = [entry for entry in ENTRIES if request.actor.organisations(entry.verb)]
-    return {**common, "organisation": organisation, "zone": zone, "entries": entries}
+    bell = SimpleLazyObject(lambda: notifications.bell(request.actor))  # parts of pages have none
+    return {**common, "bell": bell, "organisation": organisation, "zone": zone, "entries": entries}

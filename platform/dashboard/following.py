@@ -11,17 +11,20 @@ from accounts.models import User
 from accounts.roles import Verb
 from accounts.services import actor_for
 from foundation.actor import Actor
+from notices.bells import group_of
 from orders.selectors import may_follow
 
 
 def groups_for(session_key: str | None, order_id: UUID | None) -> frozenset[str]:
-    """The channel groups this session may follow now: one order, or the worklists of its organisations. None: not at all."""
+    """The channel groups this session may follow now: one order or its organisations' worklists, and its bell; or none."""
     actor = _actor(session_key)
     if actor is None:
         return frozenset()
     if order_id is None:
-        return frozenset(f"worklist.{organisation}" for organisation in actor.organisations(Verb.VIEW_ORDER))
-    return frozenset({f"order.{order_id}"}) if may_follow(actor, order_id) else frozenset()
+        groups = {f"worklist.{organisation}" for organisation in actor.organisations(Verb.VIEW_ORDER)}
+    else:
+        groups = {f"order.{order_id}"} if may_follow(actor, order_id) else set()
+    return frozenset(groups | {group_of(actor.id)}) if groups and actor.id else frozenset()
 
 
 def _actor(session_key: str | None) -> Actor | None:

@@ -8,12 +8,13 @@ from typing import cast
 from accounts.roles import Verb
 from audit.models import Event
 from casefile import selectors as casefile
-from dashboard import engine_line, less_urgent, outlook, papers, repeating, urgency
+from dashboard import delay_page, engine_line, less_urgent, outlook, papers, repeating, urgency
 from dashboard.outlook import Outlook, Stop
 from dashboard.verdicts import exceptions
 from dashboard.wording import FLAGS, counted, duration, flag, parked
 from engine_queue.models import Run
 from foundation.actor import Actor
+from notices.wording import words as escalated
 from orders import duplicates, selectors
 from orders.holding import may_answer
 from orders.models import Demotion, HoldRequest, Order
@@ -45,6 +46,8 @@ _TITLES = {
     ("orders.order", "order.at_risk"): "At risk of being late",
     ("orders.order", "order.in_time_again"): "Expected in time again",
     ("orders.order", "order.late"): "Late",
+    ("orders.order", "order.escalated"): "Told inside the laboratory",
+    ("orders.order", "order.delay_told"): "Told of the delay",
 }
 _COLOURS = {
     **dict.fromkeys(("order.attention", "order.held", "order.hold_asked", "order.at_risk"), "amber"),
@@ -88,6 +91,7 @@ def live(actor: Actor, order: Order) -> dict[str, object]:
         "place": engine_line.place(order),
         "flags": flags(order),
         "outlook": seen,
+        "delay": delay_page.of_order(actor, order),
     }
 
 
@@ -172,6 +176,8 @@ def _detail(event: Event, order: Order, names: Mapping[str, str]) -> str:
             return f"{flag(event.reason)} By {event.actor_name}{_second(event, names)}"
         case "orders.order", "order.hold_asked":
             return f"{flag(event.reason)} By {event.actor_name}; the work goes on until a second person agrees"
+        case "orders.order", "order.escalated":
+            return escalated(event.action, event.facts)
         case "orders.order", "order.hold_expired":
             return "nobody answered; the work went on"
         case "orders.order", "state.cancelled" | "state.rejected":

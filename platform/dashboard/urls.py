@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, URLResolver, path
 
-from dashboard.views import audit, engine, new_order, order, papers, session, worklist
+from dashboard.views import audit, engine, new_order, notices, order, papers, session, turnaround, worklist
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", worklist.worklist, name="worklist"),
@@ -26,6 +26,15 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("orders/<uuid:pk>/files/<uuid:file>/withdraw", papers.order_attachment_withdraw, name="order-attachment-withdraw"),
     path("orders/<uuid:pk>/audit", audit.order_audit, name="order-audit"),
     path("orders/<uuid:pk>/audit.csv", audit.order_audit_csv, name="order-audit.csv"),
+    path("orders/<uuid:pk>/delay", order.order_delay, name="order-delay"),
+    path("notifications/", notices.inbox, name="notifications"),
+    path("notifications/bell", notices.bell, name="bell"),
+    path("notifications/read", notices.inbox_read, name="notifications-read"),
+    path("webhooks/", notices.webhooks, name="webhooks"),
+    path("clocks/", notices.clocks, name="clocks"),
+    path("clocks/calendar", notices.calendar, name="calendar"),
+    path("turnaround/", turnaround.turnaround, name="turnaround"),
+    path("turnaround.csv", turnaround.turnaround_csv, name="turnaround.csv"),
     path("engine/", engine.engine, name="engine"),
     path("engine/live", engine.engine_live, name="engine-live"),
     path("engine/traces", engine.engine_trace, name="engine-trace"),

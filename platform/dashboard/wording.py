@@ -64,6 +64,11 @@ def duration(seconds: float) -> str:
     return f"{whole // 3600} h {whole % 3600 // 60} min"
 
 
+def span(seconds: float) -> str:
+    """A length of time that may be long: as `duration`, and in days from two on."""
+    return f"{seconds / 86_400:.1f} days" if seconds >= 2 * 86_400 else duration(seconds)
+
+
 def duration_range(low: float, high: float) -> str:
     """An honest estimate: "4 to 9 s"; both ends in the unit of the upper one."""
     if high < 1:

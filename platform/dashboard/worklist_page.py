@@ -3,9 +3,10 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 
 from accounts.roles import Verb
-from dashboard import engine_line, less_urgent, outlook, stages
+from dashboard import delay_page, engine_line, less_urgent, outlook, stages
 from dashboard.less_urgent import News
 from dashboard.wording import WAY_OUT, between, flag, parked
 from foundation.actor import Actor
@@ -50,6 +51,8 @@ class Row:
     place: str  # beside "Queued"
     finish: Finish | None = None
     asked: HoldRequest | None = None  # that it waits
+    late: bool = False
+    delay_told: datetime | None = None  # when somebody was last told of its delay
 
     @property
     def style(self) -> str:
@@ -94,8 +97,14 @@ def page(actor: Actor, *, chip: str, search: str, number: int) -> Page:
     found = selectors.worklist(actor, chip=chip, search=search, page=number)
     listed = [*found.stat, *found.rows]
     places, finishes = engine_line.places(listed, short=True), outlook.of_rows(listed)
+    told = delay_page.of_rows(listed)
     rows = {
-        order.pk: replace(row(order, actor, places.get(order.pk, ""), finishes.get(order.pk)), asked=found.asked.get(order.pk))
+        order.pk: replace(
+            row(order, actor, places.get(order.pk, ""), finishes.get(order.pk)),
+            asked=found.asked.get(order.pk),
+            late=order.pk in told,
+            delay_told=told.get(order.pk),
+        )
         for order in listed
     }
     return Page(

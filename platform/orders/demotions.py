@@ -11,7 +11,10 @@ from foundation.actor import Actor
 from foundation.errors import NotPermitted, Refused
 from orders import hints
 from orders.models import Demotion, Order
+from outbox import services as outbox
 from registry.priority import PRIORITY_RANK, Priority
+
+TOPIC = "notice.demoted"
 
 
 def follow(locked: Order, *, before: str, words: str, actor: Actor) -> None:
@@ -26,10 +29,11 @@ def follow(locked: Order, *, before: str, words: str, actor: Actor) -> None:
         return
     standing.filter(before__in=[priority for priority, rank in PRIORITY_RANK.items() if rank >= locked.rank]).update(undone_at=now)
     if locked.rank > PRIORITY_RANK[before]:
-        Demotion.objects.create(
+        made = Demotion.objects.create(
             organisation_id=locked.performing_laboratory_id, order=locked, requester_id=locked.placed_by_id,
             by_id=cast(UUID, actor.id), before=before, after=locked.priority, words=words, at=now,
         )  # fmt: skip
+        outbox.post(topic=TOPIC, payload={"demotion": made.pk}, organisation_id=locked.performing_laboratory_id)
 
 
 def from_stat(order: Order) -> Demotion | None:

@@ -16,6 +16,7 @@ from engine_queue import line
 from engine_queue.line import Place, Rate
 from engine_queue.models import OPEN, Run
 from foundation import clock
+from orders import promise
 from orders.models import Intake, Order
 from registry.priority import PRIORITY_RANK
 
@@ -57,7 +58,7 @@ def estimate(intake: Intake) -> Estimate:
     """What scoring this intake's accepted items takes, placed now, for every priority."""
     now, total, test = clock.now(), tokens(intake), intake.test_version
     kind = (test.deployment_id, _kind(intake))
-    dues = {rank: now + timedelta(minutes=test.sla_minutes[priority][0]) for priority, rank in PRIORITY_RANK.items()}
+    dues = {rank: promise.hypothetical(test, priority, now) for priority, rank in PRIORITY_RANK.items()}
     ahead, rate = line.before(test.deployment_id, dues), line.rates([kind]).get(kind)
     expectations = tuple(_expectation(priority, ahead[rank], total, rate) for priority, rank in PRIORITY_RANK.items())
     return Estimate(_items(intake), total, expectations)

@@ -40,6 +40,7 @@ def watch() -> Watched:
         if not ours:
             return Watched(active=False)
         waiting = Order.objects.filter(state__in=estimates.ESTIMATED, scored_at=None, ended_at=None, result_due__isnull=False)
+        waiting = waiting.filter(hold_reason="")  # the clocks of an order on hold stand
         orders = list(waiting.only("state", "risk", "accepted_at", "placed_at", "result_due").order_by("rank", "result_due"))
         finishes = estimates.finishes(orders)
         changed = sum(_note(order, finishes.get(order.pk)) for order in orders)
@@ -66,7 +67,9 @@ def _note(order: Order, finish: Finish | None) -> bool:
     if risk == order.risk:
         return False
     with transaction.atomic():
-        same = Order.objects.filter(pk=order.pk, risk=order.risk, result_due=order.result_due, scored_at=None, ended_at=None)
+        same = Order.objects.filter(
+            pk=order.pk, risk=order.risk, result_due=order.result_due, scored_at=None, ended_at=None, hold_reason=""
+        )
         changed = same.select_for_update(
             skip_locked=True
         ).first()  # one that is locked moves on at this moment: the next turn looks

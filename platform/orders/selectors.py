@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from uuid import UUID
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, F, Q, QuerySet
 
 from accounts.models import Organisation, User
 from accounts.roles import Verb
@@ -237,16 +237,21 @@ def _search(rows: QuerySet[Order], text: str) -> QuerySet[Order]:
 
 def _condition(chip: str, actor: Actor) -> Q:
     """What an open order has to be for a chip."""
-    now = clock.now()
     conditions = {
         "mine": Q(assignee_id=actor.id) | Q(placed_by_id=actor.id),
         "running": Q(state="in_analysis"),
         "review": Q(state__in=["awaiting_review", "awaiting_second_review"]),
         "risk": Q(risk="at_risk"),
-        "late": Q(scored_at=None) & (Q(result_due__lt=now) | Q(report_due__lt=now)),  # the laboratory can still hurry
-        "unsigned": Q(scored_at__isnull=False, report_due__lt=now),  # done, but nobody has put a name to it
+        "late": Q(scored_at=None) & (_past("result_due") | _past("report_due")),  # the laboratory can still hurry
+        "unsigned": Q(scored_at__isnull=False) & _past("report_due"),  # done, but nobody has put a name to it
         "attention": ~Q(attention=""),
         "hold": ~Q(hold_reason=""),
         "done": Q(pk__in=[]),
     }
     return conditions.get(chip, Q())
+
+
+def _past(column: str) -> Q:
+    """A due time has passed; the clocks of an order on hold stand where they were stopped."""
+    stopped = Q(clock_stopped_at__isnull=False, **{f"{column}__lt": F("clock_stopped_at")})
+    return stopped | Q(clock_stopped_at=None, **{f"{column}__lt": clock.now()})

@@ -5,7 +5,6 @@ import json
 import secrets
 from collections.abc import Mapping
 from dataclasses import asdict
-from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -20,7 +19,7 @@ from foundation import clock
 from foundation.actor import Actor
 from foundation.errors import Refused, Stale
 from foundation.reasons import Reason
-from orders import duplicates, estimates, hints, urgency
+from orders import duplicates, estimates, hints, holds, promise, urgency
 from orders.accession import next_accession
 from orders.duplicates import LooksDuplicate
 from orders.errors import InvalidOrder, OrderConflict
@@ -77,15 +76,14 @@ def _place(actor: Actor, request: OrderRequest, told: frozenset[UUID] | None) ->
 def accept(*, order: Order, actor: Actor) -> Run:
     """Pin the order, start its clocks, make its clinical run and send the tickets."""
     now, test = clock.now(), order.test_version
-    to_result, to_report = test.sla_minutes[order.priority]
+    promised = promise.at_acceptance(order, now)
     audit.transition(
         ORDER,
         order,
         to="accepted",
         actor=actor,
         accepted_at=now,
-        result_due=now + timedelta(minutes=to_result),
-        report_due=now + timedelta(minutes=to_report),
+        **promised,
     )
     item_set = order.intake.item_set
     if item_set is None:
@@ -104,7 +102,7 @@ def accept(*, order: Order, actor: Actor) -> Run:
         seed=secrets.randbits(63),
         rank=PRIORITY_RANK[order.priority],
         held=bool(order.hold_reason),
-        due_at=now + timedelta(minutes=to_result),
+        due_at=promised["result_due"],
         items_total=order.items_total,
         tokens=estimates.tokens(order.intake),
         created_at=now,
@@ -129,6 +127,7 @@ def cancel(*, actor: Actor, order: Order, reason: str, expected_edits: int) -> N
         changes: dict[str, Any] = {"ended_at": clock.now(), "cancelled_reason": words, "edits": locked.edits + 1}
         audit.transition(ORDER, locked, to="cancelled", actor=actor, reason=said, risk="", **changes)
         urgency.void_request(locked, actor)
+        holds.end(locked)
         for run in Run.objects.filter(order_id=order.pk).exclude(state__in=["scored", "cancelled"]).order_by("created_at"):
             cancelling.cancel_run(run, actor=actor, reason=said)
         hints.changed(locked)

@@ -7,7 +7,7 @@ from uuid import UUID
 from celery import shared_task
 from django.conf import settings
 
-from orders import checking, holding, risk
+from orders import checking, escalation, holding, risk
 
 MINUTES = 15  # one check may take; then the file is refused with words
 
@@ -28,6 +28,12 @@ def recover_intakes() -> None:
 def watch_due_times() -> None:
     """Say which open orders are at risk of being late, and which are late."""
     risk.watch()
+
+
+@shared_task(name="orders.escalate")
+def escalate() -> None:
+    """Tell people of orders whose time is half, nearly or wholly used."""
+    escalation.sweep()
 
 
 @shared_task(name="orders.expire_hold_requests")

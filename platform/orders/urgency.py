@@ -1,6 +1,5 @@
 """Change how urgent an order is, hold it, let it go on. Each function is one transaction; workers hear of it with the commit."""
 
-from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
@@ -14,13 +13,14 @@ from foundation import clock
 from foundation.actor import Actor
 from foundation.errors import Refused, Stale
 from foundation.reasons import Reason
-from orders import demotions, hints
+from orders import demotions, hints, holds, promise
 from orders.errors import InvalidOrder
 from orders.machines import HOLD_REQUEST
 from orders.models import HoldRequest, Order
 from orders.remarks import remark
 from registry.priority import PRIORITY_RANK, Priority
 
+PROMISED = ("test_version__definition", "calendar", "performing_laboratory")  # what another promise is counted from
 HOLD_REASONS = (Reason.HOLD_SPECIMEN, Reason.HOLD_INPUT, Reason.HOLD_REQUESTER, Reason.HOLD_LABORATORY)
 
 
@@ -61,7 +61,7 @@ def change_priority(*, order: Order, priority: str, reason: str, actor: Actor, e
         action = "order.promoted" if rank < locked.rank else "order.demoted"
         if priority == Priority.STAT and stat_must_wait(locked, actor):
             raise HeldByOne(code="hold.by-one")
-        changes: dict[str, Any] = {"priority": priority, "rank": rank, **_due(locked, priority)}
+        changes: dict[str, Any] = {"priority": priority, "rank": rank, **promise.of_priority(locked, priority, clock.now())}
         changes |= _words(locked, priority, words) | _agreement(locked, priority)
         _change(locked, action, actor, {"from": before, "to": priority}, **changes)
         demotions.follow(locked, before=before, words=words, actor=actor)
@@ -103,7 +103,10 @@ def stat_must_wait(order: Order, actor: Actor) -> bool:
 
 def put_on_hold(locked: Order, reason: str, actor: Actor, facts: dict[str, str], *, agreed: bool) -> None:
     """Hold an order that is locked and open, whoever had to agree having agreed; `agreed`: its requester did, or two people."""
-    _change(locked, "order.held", actor, facts, reason=reason, hold_reason=reason, hold_agreed=agreed)
+    now = clock.now()
+    columns = {"hold_reason": reason, "hold_agreed": agreed, **promise.stopped(locked, now)}
+    _change(locked, "order.held", actor, facts, reason=reason, **columns)
+    holds.begin(locked, reason, now)
     for run in _open_runs(locked):
         steering.hold_run(run, actor=actor, reason=reason)
 
@@ -115,20 +118,24 @@ def void_request(locked: Order, actor: Actor) -> None:
 
 
 def release(*, order: Order, actor: Actor, expected_edits: int | None = None) -> None:
-    """Let an order on hold go on. Raises `NotPermitted`, `Refused` or `Stale`."""
+    """Let an order on hold go on, due as much later as it waited. Raises `NotPermitted`, `Refused` or `Stale`."""
     require(actor, Verb.HOLD, order.ordering_organisation_id, order.performing_laboratory_id)
     with transaction.atomic():
         locked = open_order(order, expected_edits)
         if not locked.hold_reason:
             raise Refused("This order is not on hold.", code="order.not-on-hold")
-        _change(locked, "order.released", actor, {}, reason=locked.hold_reason, hold_reason="", hold_agreed=False)
+        columns = {"hold_reason": "", "hold_agreed": False, **promise.going_on(locked, clock.now())}
+        _change(locked, "order.released", actor, {}, reason=locked.hold_reason, **columns)
+        holds.end(locked)
         for run in _open_runs(locked):
+            if locked.result_due and locked.result_due != run.due_at:
+                steering.reclass_run(run, rank=run.rank, due_at=locked.result_due, actor=actor)
             steering.release_run(run, actor=actor)
 
 
 def open_order(order: Order, expected_edits: int | None = None) -> Order:
     """The order, locked, as it stands now. Raises `Closed`, or `Stale` when somebody changed it since it had `expected_edits`."""
-    locked = Order.objects.select_for_update(of=("self",)).select_related("test_version").get(pk=order.pk)
+    locked = Order.objects.select_for_update(of=("self",)).select_related(*PROMISED).get(pk=order.pk)
     if locked.state not in Order.OPEN:
         raise Closed(code="order.closed")
     if expected_edits is not None and locked.edits != expected_edits:
@@ -138,17 +145,6 @@ def open_order(order: Order, expected_edits: int | None = None) -> Order:
 
 def _open_runs(order: Order) -> list[Run]:
     return list(Run.objects.filter(order_id=order.pk, state__in=OPEN).order_by("created_at"))
-
-
-def _due(order: Order, priority: str) -> dict[str, datetime]:
-    if order.accepted_at is None or order.result_due is None or order.report_due is None:
-        return {}
-    to_result, to_report = (timedelta(minutes=minutes) for minutes in order.test_version.sla_minutes[priority])
-    if PRIORITY_RANK[priority] < order.rank:
-        now = clock.now()
-        return {"result_due": min(order.result_due, now + to_result), "report_due": min(order.report_due, now + to_report)}
-    since = order.accepted_at
-    return {"result_due": max(order.result_due, since + to_result), "report_due": max(order.report_due, since + to_report)}
 
 
 def _words(order: Order, priority: str, reason: str) -> dict[str, str]:

@@ -6,6 +6,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
 from accounts.models import Organisation
+from registry.priority import Priority
 
 
 class ModelVersion(models.Model):
@@ -194,3 +195,36 @@ class TestVersion(models.Model):
 
     def __str__(self) -> str:
         return f"{self.definition.name} v{self.number}"
+
+
+class Calendar(models.Model):
+    """Working hours of a laboratory, as somebody decided them. A change is the next version; no version is ever altered."""
+
+    laboratory = models.ForeignKey(Organisation, on_delete=models.PROTECT, related_name="calendars")
+    code = models.CharField(max_length=40)
+    number = models.PositiveIntegerField()
+    name = models.CharField(max_length=80)
+    weekly = models.JSONField()  # Monday first; of each day its spans, in minutes by the clock on the wall
+    holidays = models.JSONField(default=list)  # [["2026-12-25", "Christmas Day"], …]
+    created_at = models.DateTimeField()
+    created_by = models.CharField(max_length=200)  # printed name
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["laboratory", "code", "number"], name="one_calendar_version")]
+
+    def __str__(self) -> str:
+        return f"{self.name}, version {self.number}"
+
+
+class ClockChoice(models.Model):
+    """By which calendar a priority of a test counts; a blank code: every minute does. The last choice counts."""
+
+    definition = models.ForeignKey(TestDefinition, on_delete=models.PROTECT, related_name="clock_choices")
+    priority = models.CharField(max_length=10, choices=Priority.choices)
+    calendar_code = models.CharField(max_length=40, blank=True)
+    chosen_at = models.DateTimeField()
+    chosen_by = models.CharField(max_length=200)  # printed name
+
+    class Meta:
+        constraints = [models.CheckConstraint(condition=models.Q(priority__in=Priority.values), name="clock_priority_known")]
+        indexes = [models.Index(fields=["definition", "priority", "-id"], name="clock_choice_last")]

@@ -43,14 +43,15 @@ class Platform:
     def workers(self) -> list[Watched]:
         return [
             self._watched("engine-1", "manage.py", "engine_worker", "--name", "engine-1", "--bundled", *DRAIN),
-            self._platform_worker("platform-1", "platform"),
+            self._platform_worker("platform-1", "platform", concurrency=2),  # a slow receiver of notices takes one of them
             self._platform_worker("intake-1", "intake"),
             self._platform_worker("intake-2", "intake-large"),
             self._watched("beat", "manage.py", "beat"),
         ]
 
-    def _platform_worker(self, name: str, queue: str) -> Watched:
-        return self._watched(name, "manage.py", "platform_worker", "--name", name, "--queue", queue, "--concurrency", "1")
+    def _platform_worker(self, name: str, queue: str, *, concurrency: int = 1) -> Watched:
+        options = ("--name", name, "--queue", queue, "--concurrency", str(concurrency))
+        return self._watched(name, "manage.py", "platform_worker", *options)
 
     def run_once(self, name: str, *, extra: Mapping[str, str] | None = None, show: bool = False) -> None:
         """Run one management command to its end; `show` gives it our terminal, for what must not lie in a log."""

@@ -42,6 +42,22 @@ function refreshDue() {
   return seconds > 0 && performance.now() - asked >= seconds * 1000;
 }
 
+// The bell is read again when a hint comes, not more often than every five seconds; and every half minute where none can come.
+const BELL = 30_000;
+let bellAsked = -Infinity;
+let bellLater = 0;
+
+function rereadBell() {
+  const bell = document.getElementById("bell");
+  if (!bell || !window.htmx || bellLater) return;
+  const wait = Math.max(0, bellAsked + 5_000 - performance.now());
+  bellLater = setTimeout(() => {
+    bellLater = 0;
+    bellAsked = performance.now();
+    window.htmx.trigger("#bell", "reread-bell");
+  }, wait);
+}
+
 function show() {
   const line = document.getElementById("link-state");
   if (!line) return;
@@ -78,7 +94,9 @@ function connect() {
   };
   socket.onmessage = (event) => {
     clearTimeout(pongTimer);
-    if (event.data !== "pong") reread();
+    if (event.data === "pong") return;
+    rereadBell();
+    if (event.data !== '{"bell": true}' || part().id === "notifications-live") reread();
   };
   socket.onclose = () => {
     clearTimeout(pongTimer);
@@ -115,6 +133,7 @@ function polled() {
 
 export function startLive() {
   if (document.querySelector("[data-polled]")) polled();
+  if (polling) setInterval(rereadBell, BELL);
   if (!part()) return;
   document.addEventListener("htmx:afterSwap", wasRead);
   document.addEventListener("htmx:sendError", () => become("stale"));

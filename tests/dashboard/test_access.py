@@ -13,20 +13,23 @@ from tests.factories import make_actor, make_laboratory, make_organisation, make
 from tests.reports import cases
 
 pytestmark = pytest.mark.django_db
+TO_READ = ["notifications-read"]  # by POST alone: test_notifications_page
 OPEN = ["login", "logout", "health-live", "health-ready"]
 OF_AN_ORDER = [
-    "order", "order-live", "order-cancel", "order-urgency", "order-comments", "order-attachments", "order-audit", "order-audit.csv",
-    "report-page", "report-pdf", "order-results.csv",
+    "order", "order-live", "order-cancel", "order-urgency", "order-delay", "order-comments", "order-attachments", "order-audit",
+    "order-audit.csv", "report-page", "report-pdf", "order-results.csv",
 ]  # fmt: skip
 OF_A_FILE = ["order-attachment", "order-attachment-withdraw"]
 OF_AN_UPLOAD = ["intake", "intake-finishes"]
 TO_REPEAT = ["order-repeat"]
 OF_A_DRAFT = ["order-draft-discard"]  # its owner's alone: tests/casefile/test_drafts
 FOR_ALL, OF_THE_FORM, OF_THE_ENGINE = (
-    ["worklist", "worklist-live"],
+    ["worklist", "worklist-live", "notifications", "bell"],
     ["order-new", "order-input", "order-draft"],
     ["engine", "engine-live"],
 )
+OF_TIMES, OF_CLOCKS, OF_WEBHOOKS = ["turnaround", "turnaround.csv"], ["clocks", "calendar"], ["webhooks"]
+OF_A_LABORATORY = [*OF_TIMES, *OF_CLOCKS, *OF_WEBHOOKS]
 OF_A_TRACE = ["engine-trace", "engine-trace.svg", "engine-trace.json"]  # who gets them: test_traces_page
 # Who does what, written down a second time: not read from the table that the platform reads.
 PLACE = {"requester", "accessioner", "analyst", "director"}
@@ -34,10 +37,12 @@ CANCEL = {"requester", "accessioner", "analyst", "director"}
 PROMOTE = {"analyst", "reviewer", "director"}
 HOLD = {"accessioner", "analyst", "reviewer", "director"}
 SEE_ORDERS = {"requester", "accessioner", "analyst", "reviewer", "director"}
-DEEDS = ["to repeat", "to comment", "to attach", "to cancel", "to promote", "to hold", "to read"]
+DEEDS = ["to repeat", "to comment", "to attach", "to cancel", "to promote", "to hold", "to read", "to tell of a delay"]
 SEE_SCORES = {"analyst", "reviewer", "director"}  # in the performing laboratory, before anything is released
 COMMENT = ATTACH = {"requester", "accessioner", "analyst", "reviewer", "director"}
 AUDIT = {"director", "auditor"}  # in the performing laboratory
+TELL_DELAYS = {"accessioner", "analyst", "reviewer", "director"}  # in the performing laboratory
+SEE_TURNAROUND = {"analyst", "reviewer", "director", "auditor"}  # of a laboratory
 SEE_THE_ENGINE = {"analyst", "reviewer", "director", "model_steward", "operator"}
 
 
@@ -76,12 +81,23 @@ def as_role(role: Role | str, organisation: object) -> Client:
 
 def test_the_list_of_doors_in_this_file_is_complete() -> None:
     named = {name for name in get_resolver().reverse_dict if isinstance(name, str)}
-    of_rows = {*OF_AN_ORDER, *OF_A_FILE, *OF_A_DRAFT, *TO_REPEAT}
-    assert named == of_rows | {*OPEN, *FOR_ALL, *OF_THE_FORM, *OF_THE_ENGINE, *OF_A_TRACE, *OF_AN_UPLOAD}
+    of_rows = {*OF_AN_ORDER, *OF_A_FILE, *OF_A_DRAFT, *TO_REPEAT, *TO_READ}
+    assert named == of_rows | {*OPEN, *FOR_ALL, *OF_THE_FORM, *OF_THE_ENGINE, *OF_A_TRACE, *OF_AN_UPLOAD, *OF_A_LABORATORY}
 
 
 @pytest.mark.parametrize(
-    "name", [*OF_AN_ORDER, *OF_A_FILE, *OF_A_DRAFT, *OF_AN_UPLOAD, *FOR_ALL, *OF_THE_FORM, *OF_THE_ENGINE, *OF_A_TRACE]
+    "name",
+    [
+        *OF_AN_ORDER,
+        *OF_A_LABORATORY,
+        *OF_A_FILE,
+        *OF_A_DRAFT,
+        *OF_AN_UPLOAD,
+        *FOR_ALL,
+        *OF_THE_FORM,
+        *OF_THE_ENGINE,
+        *OF_A_TRACE,
+    ],
 )
 def test_nobody_is_sent_to_the_login_page(order: Order, name: str) -> None:
     response = Client().get(address(name, order))
@@ -91,7 +107,8 @@ def test_nobody_is_sent_to_the_login_page(order: Order, name: str) -> None:
 def expected(role: Role, side: str) -> dict[str, int]:
     """Door → status, by what DESIGN says of the role; `side` is laboratory, hospital or stranger."""
     if role == Role.SERVICE:  # it never logs in: programs act by token
-        return dict.fromkeys([*FOR_ALL, *OF_THE_ENGINE, *OF_THE_FORM, *OF_AN_ORDER, *OF_A_FILE, *OF_AN_UPLOAD, *DEEDS], 302)
+        doors = [*FOR_ALL, *OF_THE_ENGINE, *OF_A_LABORATORY, *OF_THE_FORM, *OF_AN_ORDER, *OF_A_FILE, *OF_AN_UPLOAD]
+        return dict.fromkeys([*doors, *DEEDS], 302)
     sees = 200 if role in SEE_ORDERS and side != "stranger" else 404
     scores = sees if side == "laboratory" and role in SEE_SCORES else max(sees, 403)
     cancels = 302 if role in CANCEL else 409
@@ -101,9 +118,15 @@ def expected(role: Role, side: str) -> dict[str, int]:
         "order-new": 200 if role in PLACE else 403,
         "order-input": 422 if role in PLACE else 403,  # nothing was sent
         "order-draft": 200 if role in PLACE else 403,
-        **dict.fromkeys(["order", "order-live", "order-cancel", "order-urgency", "report-page", *OF_AN_UPLOAD], sees),
+        **dict.fromkeys(
+            ["order", "order-live", "order-cancel", "order-urgency", "order-delay", "report-page", *OF_AN_UPLOAD], sees
+        ),
         **dict.fromkeys(["order-comments", "order-attachments", "order-attachment", "order-attachment-withdraw"], sees),
         **dict.fromkeys(["order-audit", "order-audit.csv"], 200 if role in AUDIT and side == "laboratory" else max(sees, 403)),
+        **dict.fromkeys(OF_TIMES, 200 if role in SEE_TURNAROUND and side != "hospital" else 404),
+        **dict.fromkeys(OF_CLOCKS, 200 if role == "director" and side != "hospital" else 404),
+        "webhooks": 200 if role == "administrator" else 404,
+        "to tell of a delay": (302 if role in TELL_DELAYS and side == "laboratory" else 409) if sees == 200 else 404,
         "report-pdf": scores,
         "order-results.csv": scores,
         "to repeat": (302 if role in PLACE else 403) if sees == 200 else 404,  # elsewhere than at home with a refusal in words
@@ -121,7 +144,7 @@ def expected(role: Role, side: str) -> dict[str, int]:
 def test_every_door_opens_to_the_roles_that_the_design_names_and_to_no_other(order: Order, role: Role, side: str) -> None:
     organisations = {"laboratory": order.performing_laboratory, "hospital": order.ordering_organisation}
     client = as_role(role, organisations.get(side) or make_laboratory())
-    names = [*FOR_ALL, *OF_THE_ENGINE, "order-new", *OF_AN_ORDER, *OF_A_FILE, *OF_AN_UPLOAD]
+    names = [*FOR_ALL, *OF_THE_ENGINE, *OF_A_LABORATORY, "order-new", *OF_AN_ORDER, *OF_A_FILE, *OF_AN_UPLOAD]
     found = {name: client.get(address(name, order)).status_code for name in names}
     found["order-input"] = client.post(reverse("order-input")).status_code
     found["order-draft"] = client.post(reverse("order-draft"), {"mrn": "77"}).status_code
@@ -129,6 +152,8 @@ def test_every_door_opens_to_the_roles_that_the_design_names_and_to_no_other(ord
     found["to comment"] = client.post(address("order-comments", order), {"text": "call the ward", "readers": "both"}).status_code
     sent = {"file": SimpleUploadedFile("a.pdf", b"%PDF-1.7"), "kind": "other"}
     found["to attach"] = client.post(address("order-attachments", order), sent).status_code
+    said = {"told": "Dr Ordering", "means": "phone", "told_at": f"{order.placed_at:%Y-%m-%dT%H:%M}"}
+    found["to tell of a delay"] = client.post(address("order-delay", order), said).status_code
     data = {"reason": "placed twice", "confirmed": "yes", "edits": order.edits}
     wanted = {"do": "priority", "priority": "asap", "reason": "worse", "edits": order.edits}
     found["to promote"] = client.post(address("order-urgency", order), wanted).status_code

@@ -24,6 +24,12 @@ MODELS_DIR: Path = env.models_dir
 SWAP_FOLDER: str = env.swap_folder
 ENGINE_TRACE: bool = env.engine_trace
 REDIS_URL = env.redis_url
+PUBLIC_URL = env.public_url
+EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+EMAIL_HOST, EMAIL_PORT, EMAIL_USE_TLS = env.email_host, env.email_port, env.email_tls
+EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = env.email_user, env.email_password
+DEFAULT_FROM_EMAIL = env.email_from
+WEBHOOK_PRIVATE = env.webhook_private
 
 INSTALLED_APPS = [
     "django.contrib.auth",
@@ -39,6 +45,7 @@ INSTALLED_APPS = [
     "outbox.apps.OutboxConfig",
     "storage.apps.StorageConfig",
     "accounts.apps.AccountsConfig",
+    "notices.apps.NoticesConfig",
     "registry.apps.RegistryConfig",
     "engine_queue.apps.EngineQueueConfig",
     "orders.apps.OrdersConfig",

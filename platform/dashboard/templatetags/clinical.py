@@ -53,6 +53,9 @@ def timer(order: Order) -> SafeString | str:
     due = stages.due(order)
     if due is None:
         return NONE
+    if order.clock_stopped_at is not None:
+        seconds = (due - order.clock_stopped_at).total_seconds()
+        return format_html('<span class="{}">{}<small>clock stopped by the hold</small></span>', *_styled(seconds))
     seconds = (due - clock.now()).total_seconds()
     return format_html(
         '<span role="timer" aria-live="off" aria-label="Time left for {}" class="{}" '
@@ -60,6 +63,10 @@ def timer(order: Order) -> SafeString | str:
         order.accession, "late" if seconds < 0 else "", due.isoformat(), (order.accepted_at or order.placed_at).isoformat(),
         order.accession, "▲ " if seconds < 0 else "", wording.time_left(seconds),
     )  # fmt: skip
+
+
+def _styled(seconds: float) -> tuple[str, str]:
+    return ("late", f"▲ {wording.time_left(seconds)}") if seconds < 0 else ("", wording.time_left(seconds))
 
 
 @register.simple_tag

@@ -1,4 +1,4 @@
-"""One order: its page, its live part, its cancellation, its priority and hold."""
+"""One order: its page, its live part, its cancellation, its priority and hold, its delay."""
 
 from uuid import UUID
 
@@ -8,7 +8,8 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from accounts.middleware import ActorRequest
-from dashboard import cancelling, order_page, reading, urgency
+from dashboard import cancelling, delay_page, order_page, reading, urgency
+from dashboard.context import zone_of
 from dashboard.views.responses import page
 from foundation.errors import HelicaseError
 from orders.selectors import order_for
@@ -63,3 +64,19 @@ def order_urgency(request: ActorRequest, pk: UUID) -> HttpResponse:
         return render(request, "dashboard/urgency.html", urgency.refused(request.actor, pk, request.POST, error), status=409)
     messages.success(request, said)
     return redirect(urgency.back(found, request.POST))
+
+
+@require_http_methods(["GET", "POST"])
+@page
+def order_delay(request: ActorRequest, pk: UUID) -> HttpResponse:
+    """Record whom the laboratory told of a delay."""
+    found, zone = order_for(request.actor, pk), zone_of(request.user)
+    if request.method == "GET":
+        return render(request, "dashboard/delay.html", delay_page.form(request.actor, found, zone))
+    try:
+        delay_page.record(request.actor, found, request.POST.dict(), zone)
+    except HelicaseError as error:
+        shown = delay_page.refused(request.actor, pk, request.POST.dict(), zone, error)
+        return render(request, "dashboard/delay.html", shown, status=409)
+    messages.success(request, f"It is recorded whom you told of the delay of {found.accession}.")
+    return redirect("order", pk=pk)

@@ -1,0 +1,23 @@
+"""A notice in words that name nobody: what happened, by its kind and its codes."""
+
+from collections.abc import Mapping
+from typing import Any
+
+CLOCKS = {"result": "results", "report": "the report"}
+KINDS = ("order.escalated", "order.demoted", "webhook.test")
+
+
+def words(kind: str, facts: Mapping[str, Any]) -> str:
+    """The sentence of a notice, without the number of the order it speaks of."""
+    match kind:
+        case "order.escalated":
+            what = CLOCKS.get(str(facts.get("clock")), "results")
+            level = int(facts.get("level", 0))
+            if level >= 100:
+                return f"{what} {'are' if what == 'results' else 'is'} late: decide whom to tell of the delay"
+            return f"{level} % of the time to {what} is used"
+        case "order.demoted":
+            return f"was made less urgent by {facts.get('by', 'somebody')}: {facts.get('from')} → {facts.get('to')}"
+        case "webhook.test":
+            return "a test message, asked for on the page of webhooks"
+    return kind.replace(".", ": ").replace("_", " ")
