@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 from django.core.files.uploadedfile import UploadedFile
-from django.db import OperationalError, transaction
+from django.db import IntegrityError, OperationalError, transaction
 
 from accounts.models import Organisation
 from casefile import drafts
@@ -175,6 +175,13 @@ def _told(data: Mapping[str, str]) -> frozenset[UUID]:
 
 def _place(actor: Actor, page: FormPage, request: OrderRequest, told: frozenset[UUID]) -> Order:
     """The order, and with it the end of its draft: both or neither."""
+    try:
+        return _place_draft(actor, page, request, told)
+    except IntegrityError:  # another window placed the same draft at the same moment: look again
+        return _place_draft(actor, page, request, told)
+
+
+def _place_draft(actor: Actor, page: FormPage, request: OrderRequest, told: frozenset[UUID]) -> Order:
     with transaction.atomic():
         before = drafts.order_of(actor=actor, draft_id=page.draft.id)
         if before is not None and before.intake_id != request.intake_id:

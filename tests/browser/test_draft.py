@@ -7,7 +7,7 @@ from playwright.sync_api import expect
 from casefile.models import Draft
 from orders.models import Order
 from tests.browser import form
-from tests.browser.served import elsewhere
+from tests.browser.served import elsewhere, until
 from tests.browser.test_every_page import serious
 from tests.factories import PASSWORD
 
@@ -33,7 +33,7 @@ def log_in_again(page, mailbox="requester"):
 def saved(page):
     """Wait until the server has all that is typed."""
     expect(page.locator("#saved")).to_contain_text("Draft saved")
-    page.wait_for_function(f"{KEPT} === null")
+    until(lambda: page.evaluate(KEPT) is None, page)
 
 
 def typed(page):

@@ -28,7 +28,7 @@ def test_a_comment_and_a_file_reach_the_other_side_and_the_audit_tab(person, tmp
     scan.write_bytes(b"%PDF-1.7 a scan")
     writing.set_input_files("#id_attached", scan)
     writing.select_option("#id_kind", "requisition")
-    writing.get_by_role("button", name="Attach").click()
+    writing.get_by_role("button", name="Attach", exact=True).click()
     expect(reading.locator("#paper-list")).to_contain_text("requisition.pdf")
     assert reading.input_value("#id_text") == "half a thou"  # what is being written stays
     with reading.expect_download() as taken:

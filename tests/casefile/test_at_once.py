@@ -1,14 +1,17 @@
 """Several windows and people at the same moment: nothing is there twice, and nothing is lost."""
 
 from collections.abc import Iterator
+from uuid import uuid4
 
 import pytest
 
 from accounts.roles import Role
 from audit import reads
 from audit.models import Event
-from casefile import attachments, comments
-from casefile.models import Attachment, Comment
+from casefile import attachments, comments, drafts
+from casefile.drafts import Save
+from casefile.models import Attachment, Comment, Draft
+from foundation.errors import NotFound
 from orders.models import Order
 from tests.factories import make_actor, make_order
 from tests.orders.test_holding_at_once import at_once
@@ -34,6 +37,20 @@ def test_of_two_corrections_one_is_kept(order, actor):
 
     assert at_once([correct("right"), correct("neither")]) == ["", "AlreadyDone"]
     assert Comment.objects.filter(withdraws=old).count() == 1
+
+
+def test_the_first_save_sent_twice_is_one_draft_and_another_person_never_gets_it(order, actor):
+    organisation, pk = order.performing_laboratory_id, uuid4()
+    stranger = make_actor(role=Role.ANALYST, organisation=order.performing_laboratory)
+
+    def save(who):
+        return lambda: drafts.save(actor=who, wanted=Save(pk, organisation, {"mrn": "77"}, window="one"))
+
+    assert at_once([save(actor)] * 3) == [""] * 3
+    draft = Draft.objects.get()
+    assert (draft.owner_id, Event.objects.filter(action="draft.created").count()) == (actor.id, 1)
+    with pytest.raises(NotFound):
+        save(stranger)()
 
 
 def test_looks_at_the_same_moment_are_one(order, actor):

@@ -5,7 +5,8 @@ import uuid
 from datetime import timedelta
 
 import pytest
-from django.db import IntegrityError, OperationalError, transaction
+from django.db import IntegrityError, OperationalError, connection, transaction
+from django.test.utils import CaptureQueriesContext
 from django.urls import reverse
 
 from accounts.roles import Role
@@ -191,6 +192,17 @@ def test_a_server_that_fails_empties_no_form(desk, monkeypatch):
 def test_a_text_that_is_too_long_is_left_out_in_words(desk):
     saved = window(desk, pasted="A" * (drafts.LONGEST_TEXT + 1)).save().json()
     assert "too long for a draft" in saved["left_out"] and "pasted" not in Draft.objects.get().typed
+
+
+def test_more_drafts_take_no_more_queries(desk):
+    window(desk).save()
+    with CaptureQueriesContext(connection) as few:
+        read(desk.client, "order-new")
+    for _ in range(5):
+        window(desk).save()
+    with CaptureQueriesContext(connection) as many:
+        read(desk.client, "order-new")
+    assert len(many) == len(few)
 
 
 def test_there_is_a_most(desk, monkeypatch):

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import subprocess
 import sys
+from uuid import uuid4
 
 import pytest
 import structlog
@@ -67,6 +68,14 @@ def test_a_file_may_come_from_somebody_who_is_logged_in(clone_db):
     client = session("requester", make_laboratory())
     assert reply(reverse("order-input"), b"x" * 2 * MEGABYTE, headers=[cookie(client)])[0] == 403  # no token: Django has read it
     assert reply(reverse("login"), b"x" * 2 * MEGABYTE, headers=[cookie(client)])[0] == 413
+
+
+def test_a_file_of_an_order_may_be_larger_than_a_form_but_not_than_its_limit(clone_db):
+    client = session("requester", make_laboratory())
+    path = reverse("order-attachments", args=[uuid4()])
+    assert reply(path, b"x" * 2 * MEGABYTE, headers=[cookie(client)])[0] == 403  # no token: Django has read it
+    assert reply(path, headers=[cookie(client), (b"content-length", b"25000000")])[0] == 413
+    assert reply(path, b"x" * 2 * MEGABYTE)[0] == 413  # nobody
 
 
 def test_a_made_up_session_may_send_no_file(clone_db):
