@@ -10,7 +10,7 @@ from django.conf import settings
 from django.db import transaction
 
 from accounts import tokens
-from accounts.models import Membership, Organisation, User
+from accounts.models import Membership, Organisation, Provider, User
 from accounts.roles import Role
 from accounts.services import actor_for
 from engine_queue.models import Item, ItemSet
@@ -56,6 +56,12 @@ def make_user(*, role: Role | str, organisation: Organisation, name: str = "") -
         user.refresh_from_db()
     Membership.objects.create(user=user, organisation=organisation, role=role, granted_at=clock.now())
     return user
+
+
+def make_provider(organisation: Organisation, name: str = "", **values: Any) -> Provider:
+    n = next(_numbers)
+    named = {"name": name or f"Dr Provider {n}", "phone": f"+00 000 {n}", "created_at": clock.now(), **values}
+    return Provider.objects.create(organisation=organisation, **named)
 
 
 def by(role: Role | str = Role.MODEL_STEWARD, organisation: Organisation | None = None) -> tuple[str, str]:

@@ -12,6 +12,7 @@ from django.db import models
 from django.db.models import F, Q
 
 from accounts.roles import Role
+from foundation.scoping import ScopedManager
 
 
 def validate_zone(value: str) -> None:
@@ -38,6 +39,34 @@ class Organisation(models.Model):
     @property
     def zone(self) -> zoneinfo.ZoneInfo:
         """The zone its times are shown in."""
+        return zoneinfo.ZoneInfo(self.time_zone)
+
+
+class Site(models.Model):
+    """A place of an organisation, with its own address and zone. The database gives every new organisation its first one."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    organisation = models.ForeignKey(Organisation, on_delete=models.PROTECT, related_name="sites")
+    code = models.SlugField(max_length=40)
+    name = models.CharField(max_length=200)
+    address = models.TextField(blank=True)
+    phone = models.CharField(max_length=60, blank=True)
+    time_zone = models.CharField(max_length=60, default="UTC", validators=[validate_zone])
+    active = models.BooleanField(default=True)  # orders can name it
+    version = models.PositiveIntegerField(default=1)  # of what people change: a stale page cannot overwrite it
+    created_at = models.DateTimeField()
+
+    objects = ScopedManager()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["organisation", "code"], name="one_site_per_code")]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def zone(self) -> zoneinfo.ZoneInfo:
+        """The zone in which its times are read and printed."""
         return zoneinfo.ZoneInfo(self.time_zone)
 
 
@@ -129,3 +158,50 @@ class ApiToken(models.Model):
         if self.revoked_at is not None:
             return "revoked"
         return "expired" if self.expires_at <= now else ""
+
+
+class Provider(models.Model):
+    """Who may ask an organisation's orders, and whom the laboratory calls with a critical result. Closed, never deleted."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    organisation = models.ForeignKey(Organisation, on_delete=models.PROTECT, related_name="providers")
+    name = models.CharField(max_length=200)  # as printed on reports
+    identifier_system = models.CharField(max_length=120, blank=True)  # such as NPI
+    identifier = models.CharField(max_length=80, blank=True)
+    department = models.CharField(max_length=120, blank=True)
+    phone = models.CharField(max_length=60)  # for critical results
+    alternative = models.CharField(max_length=120, blank=True)  # who or what is called when nobody answers there
+    email = models.EmailField(blank=True)
+    user = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="providers")  # who logs in as this person
+    active = models.BooleanField(default=True)
+    version = models.PositiveIntegerField(default=1)
+    created_at = models.DateTimeField()
+
+    objects = ScopedManager()
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["organisation", "identifier_system", "identifier"],
+                condition=~models.Q(identifier=""),
+                name="one_provider_per_identifier",
+            ),
+            models.UniqueConstraint(
+                fields=["organisation", "user"], condition=models.Q(active=True, user__isnull=False), name="one_provider_per_user"
+            ),
+            models.CheckConstraint(condition=~models.Q(phone=""), name="provider_can_be_called"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def label(self) -> str:
+        """Name and what tells him from a namesake, as the order form offers him."""
+        number = f"{self.identifier_system} {self.identifier}".strip()
+        return " · ".join(filter(None, (self.name, self.department, number)))
+
+    @property
+    def contact(self) -> str:
+        """How a critical result reaches him, as an order keeps it."""
+        return f"{self.phone}; otherwise {self.alternative}" if self.alternative else self.phone

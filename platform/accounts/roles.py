@@ -43,7 +43,8 @@ class Verb(models.TextChoices):
     VIEW_ENGINE = "view_engine"
     DRAIN = "drain"
     VIEW_AUDIT = "view_audit"
-    GRANT = "grant"
+    GRANT = "grant"  # people and their roles, and the sites of an organisation: whose address and zone reports carry
+    EDIT_PROVIDERS = "edit_providers"  # who asks, and whom to call with a critical result
     BREAK_GLASS = "break_glass"
     EXPORT = "export"
     COMMENT = "comment"  # on an order that he sees
@@ -65,6 +66,7 @@ TABLE: dict[Role, frozenset[Verb]] = {
             _V.RECEIVE_SPECIMEN,
             _V.REJECT_SPECIMEN,
             _V.EDIT_IDENTITY,
+            _V.EDIT_PROVIDERS,
             _V.VIEW_ORDER,
             _V.CANCEL,
             _V.HOLD,
@@ -140,7 +142,7 @@ TABLE: dict[Role, frozenset[Verb]] = {
     _R.MODEL_STEWARD: frozenset({_V.VIEW_ENGINE, _V.HOLD_VERSION_1, _V.ROLLBACK_1, _V.REGISTER}),
     _R.AUDITOR: frozenset({_V.VIEW_AUDIT, _V.EXPORT, _V.VIEW_TURNAROUND}),
     _R.OPERATOR: frozenset({_V.VIEW_ENGINE, _V.DRAIN}),
-    _R.ADMINISTRATOR: frozenset({_V.GRANT}),
+    _R.ADMINISTRATOR: frozenset({_V.GRANT, _V.EDIT_PROVIDERS}),
     _R.SERVICE: frozenset({_V.PLACE, _V.STAT, _V.VIEW_ORDER}),
 }
 
@@ -159,6 +161,7 @@ NEVER_SERVICE = frozenset(
         _V.BREAK_GLASS,
         _V.DRAIN,
         _V.GRANT,
+        _V.EDIT_PROVIDERS,
         _V.REGISTER,
         _V.OFFER_TEST,
     }

@@ -30,10 +30,13 @@ class Entry:
 ENTRIES = (
     Entry("Worklist", "worklist", Verb.VIEW_ORDER),
     Entry("New order", "order-new", Verb.PLACE),
+    Entry("Specimens", "specimens", Verb.RECEIVE_SPECIMEN),
     Entry("Engine", "engine", Verb.VIEW_ENGINE),
     Entry("Turnaround", "turnaround", Verb.VIEW_TURNAROUND),
     Entry("Clocks", "clocks", Verb.OFFER_TEST),
     Entry("Webhooks", "webhooks", Verb.GRANT),
+    Entry("Providers", "providers", Verb.EDIT_PROVIDERS),
+    Entry("Sites", "sites", Verb.GRANT),
 )
 
 

@@ -9,9 +9,11 @@ from zoneinfo import ZoneInfo
 from django import forms
 
 from accounts.models import Organisation
+from dashboard.asking import Asking, named
 from dashboard.wording import PRIORITY_HINT, zone_name
 from foundation import clock
 from orders.models import Intake, Sex
+from orders.parties import WHO
 from orders.requests import OrderRequest, PatientDetails, SpecimenDetails
 from orders.validation import OLDEST
 from registry.models import TestVersion
@@ -26,6 +28,10 @@ class OrderForm(forms.Form):
 
     test = forms.ChoiceField(label="Test")
     organisation = forms.ChoiceField(label="Ordered by")
+    provider = forms.CharField(
+        label="Ordering provider", max_length=400, required=False, widget=forms.TextInput(attrs={"list": "providers"})
+    )
+    site = forms.ChoiceField(label="Site", required=False)
     mrn = forms.CharField(label="Medical record number", max_length=80)
     family_name = forms.CharField(label="Family name", max_length=120)
     given_name = forms.CharField(label="Given name", max_length=120)
@@ -47,19 +53,40 @@ class OrderForm(forms.Form):
     repeats = forms.UUIDField(required=False)
 
     def __init__(
-        self, *args: Any, tests: Sequence[TestVersion], organisations: Sequence[Organisation], zone: ZoneInfo, **kwargs: Any
+        self,
+        *args: Any,
+        tests: Sequence[TestVersion],
+        organisations: Sequence[Organisation],
+        zone: ZoneInfo,
+        asking: Asking | None = None,
+        **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
         self.zone = zone
+        self.asking = asking or Asking()
         self.ask_fold = False
         self._choices("test", [(str(test.pk), test.definition.name) for test in tests])
         self._choices("organisation", [(str(organisation.pk), organisation.name) for organisation in organisations])
+        self._parties()
         self.fields["collected_at"].help_text = f"in {zone_name(clock.now(), zone)}"
         self.fields["mrn"].help_text = "exactly as your hospital writes it"
         self.fields["stat_reason"].help_text = "STAT starts before everything else: say why this one cannot wait"
         for name in self.fields:
             self.fields[name].error_messages["required"] = "Missing: this is needed to place the order."
             self.fields[name].widget.attrs.setdefault("autocomplete", "off")
+
+    def _parties(self) -> None:
+        """Who asks and from where; asked only where there is something to say."""
+        if self.asking.providers:
+            self.initial.setdefault("provider", self.asking.likely)
+            self.fields["provider"].help_text = "whom the laboratory calls with a critical result; type a part of the name"
+        else:
+            del self.fields["provider"]
+        sites = [(str(site.pk), f"{site.organisation.name}: {site.name}") for site in self.asking.choosable_sites]
+        if sites:
+            cast(forms.ChoiceField, self.fields["site"]).choices = [("", "the main site"), *sites]
+        else:
+            del self.fields["site"]
 
     def _choices(self, name: str, choices: list[tuple[str, str]]) -> None:
         field = cast(forms.ChoiceField, self.fields[name])
@@ -93,11 +120,23 @@ class OrderForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         """Settle the collection time, and ask for what only together makes sense."""
         data = super().clean() or {}
+        self._settle_provider(data)
         if data.get("collected_at") is not None:
             self._settle_collection(data)
         if data.get("priority") == Priority.STAT and not data.get("stat_reason", "").strip():
             self.add_error("stat_reason", "Say why this order is STAT.")
         return data
+
+    def _settle_provider(self, data: dict[str, Any]) -> None:
+        """The provider behind what was typed; one has to be named where the ordering organisation has any."""
+        if "provider" not in self.fields:
+            return
+        typed, offered = data.get("provider", ""), self.asking.of(data.get("organisation", ""))
+        data["provider_id"], objection = named(typed, offered)
+        if not typed and offered:
+            objection = WHO
+        if objection:
+            self.add_error("provider", objection)
 
     def _settle_collection(self, data: dict[str, Any]) -> None:
         naive: datetime = data["collected_at"].replace(tzinfo=None)  # Django read the digits; the zone is the site's
@@ -135,4 +174,6 @@ class OrderForm(forms.Form):
             indication=data["indication"],
             sample_confirmed=data["sample_confirmed"],
             repeats=data["repeats"],
+            provider_id=data.get("provider_id"),
+            site_id=UUID(data["site"]) if data.get("site") else None,
         )

@@ -8,7 +8,7 @@ from typing import cast
 from accounts.roles import Verb
 from audit.models import Event
 from casefile import selectors as casefile
-from dashboard import delay_page, engine_line, less_urgent, outlook, papers, repeating, urgency
+from dashboard import delay_page, engine_line, less_urgent, outlook, papers, repeating, specimens, urgency
 from dashboard.outlook import Outlook, Stop
 from dashboard.verdicts import exceptions
 from dashboard.wording import FLAGS, counted, duration, flag, parked
@@ -34,6 +34,9 @@ _TITLES = {
     ("orders.order", "state.reported"): "Reported",
     ("orders.order", "state.cancelled"): "Cancelled",
     ("orders.order", "order.attention"): "Needs a person",
+    ("orders.order", "order.specimen_received"): "Specimen received",
+    ("orders.order", "order.specimen_rejected"): "Specimen rejected",
+    ("orders.order", "order.rejection_read"): "Rejection read",
     ("orders.order", "order.promoted"): "Made more urgent",
     ("orders.order", "order.demoted"): "Made less urgent",
     ("orders.order", "order.demotion_read"): "Read that it is less urgent",
@@ -51,7 +54,7 @@ _TITLES = {
 }
 _COLOURS = {
     **dict.fromkeys(("order.attention", "order.held", "order.hold_asked", "order.at_risk"), "amber"),
-    **dict.fromkeys(("order.late", "state.cancelled", "state.rejected"), "red"),
+    **dict.fromkeys(("order.late", "order.specimen_rejected", "state.cancelled", "state.rejected"), "red"),
 }
 _NEXT = {
     "submitted": "Waiting to be accepted", "accepted": "Waiting for an engine worker", "in_analysis": "Scoring",
@@ -111,6 +114,7 @@ def whole(actor: Actor, order: Order, parameters: Mapping[str, str]) -> dict[str
         "may_repeat": repeating.may_repeat(actor, order),
         "may_audit": actor.may(Verb.VIEW_AUDIT, order.performing_laboratory_id),
         **papers.parts(actor, order),
+        "may_see_to_specimen": specimens.may_see_to(actor, order),
         "may_steer": urgency.may_change(actor, order, asked_for),
         "may_answer": asked_for is not None and may_answer(actor, order, asked_for),
         "alike": duplicates.noted(actor, order),
@@ -170,6 +174,11 @@ def _detail(event: Event, order: Order, names: Mapping[str, str]) -> str:
             return f"{counted(order.items_total, 'item')}{_scored_in(order)}"
         case "orders.order", "order.attention":
             return flag(event.reason)
+        case "orders.order", "order.specimen_received":
+            said = order.specimen.condition_said
+            return f"{said}, by {event.actor_name}" if said else f"by {event.actor_name}"
+        case "orders.order", "order.specimen_rejected":
+            return f"{flag(event.reason)} {order.specimen.rejected_words} By {event.actor_name}".replace("  ", " ")
         case "orders.order", "order.promoted" | "order.demoted":
             return f"{event.facts['from']} → {event.facts['to']}, by {event.actor_name}"
         case "orders.order", "order.held":

@@ -13,6 +13,7 @@ from accounts.models import Organisation
 from casefile import drafts
 from casefile.models import Draft
 from dashboard import drafting
+from dashboard.asking import Asking, asking
 from dashboard.drafting import Kept, Listed, behind
 from dashboard.forms import OrderForm
 from dashboard.verdicts import Verdict, verdict
@@ -91,9 +92,10 @@ class Desk:
     tests: list[TestVersion]
     organisations: list[Organisation]
     zone: Any
+    asking: Asking = field(default_factory=Asking)
 
     def form(self, **kwargs: Any) -> OrderForm:
-        return OrderForm(tests=self.tests, organisations=self.organisations, zone=self.zone, **kwargs)
+        return OrderForm(tests=self.tests, organisations=self.organisations, zone=self.zone, asking=self.asking, **kwargs)
 
 
 def desk(actor: Actor, zone: Any) -> Desk:
@@ -101,7 +103,7 @@ def desk(actor: Actor, zone: Any) -> Desk:
     organisations = selectors.ordering_organisations(actor)
     if not organisations:
         raise NotPermitted("Your role does not include placing orders.", code="access.not-permitted")
-    return Desk(actor, selectors.offered_tests(actor), organisations, zone)
+    return Desk(actor, selectors.offered_tests(actor), organisations, zone, asking(actor))
 
 
 def resume(at: Desk, query: Mapping[str, str]) -> FormPage:

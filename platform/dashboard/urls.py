@@ -2,7 +2,7 @@
 
 from django.urls import URLPattern, URLResolver, path
 
-from dashboard.views import audit, engine, new_order, notices, order, papers, session, turnaround, worklist
+from dashboard.views import audit, directory, engine, new_order, notices, order, papers, session, specimens, turnaround, worklist
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", worklist.worklist, name="worklist"),
@@ -35,6 +35,12 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("clocks/calendar", notices.calendar, name="calendar"),
     path("turnaround/", turnaround.turnaround, name="turnaround"),
     path("turnaround.csv", turnaround.turnaround_csv, name="turnaround.csv"),
+    path("specimens/", specimens.specimens, name="specimens"),
+    path("orders/<uuid:pk>/specimen", specimens.specimen, name="specimen"),
+    path("providers/", directory.providers, name="providers"),
+    path("providers/<uuid:pk>/", directory.provider, name="provider"),
+    path("sites/", directory.sites, name="sites"),
+    path("sites/<uuid:pk>/", directory.site, name="site"),
     path("engine/", engine.engine, name="engine"),
     path("engine/live", engine.engine_live, name="engine-live"),
     path("engine/traces", engine.engine_trace, name="engine-trace"),

@@ -10,7 +10,7 @@ from dashboard import delay_page, engine_line, less_urgent, outlook, stages
 from dashboard.less_urgent import News
 from dashboard.wording import WAY_OUT, between, flag, parked
 from foundation.actor import Actor
-from orders import selectors
+from orders import arrivals, selectors
 from orders.estimates import Finish
 from orders.holding import may_answer
 from orders.models import HoldRequest, Order
@@ -68,6 +68,7 @@ class Page:
     rows: list[Row]
     worklist: Worklist
     to_answer: list[HoldRequest]  # holds that this person can confirm or decline
+    rejected: list[Order]  # their specimen was, and nobody has read it where they were ordered
     less_urgent: list[News]  # orders of this person that others made less urgent, which he has not read
     empty: str
 
@@ -112,6 +113,7 @@ def page(actor: Actor, *, chip: str, search: str, number: int) -> Page:
         rows=[rows[order.pk] for order in found.rows],
         worklist=found,
         to_answer=[asked for asked in found.asked.values() if may_answer(actor, asked.order, asked)],
+        rejected=arrivals.rejections_to_read(actor),
         less_urgent=less_urgent.of_person(actor),
         empty=f"No order matches “{found.search}”." if found.search else EMPTY[found.chip],
     )

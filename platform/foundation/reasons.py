@@ -161,6 +161,18 @@ class Reason(StrEnum):
         "This record number is known with another name, birth date or sex. Nothing is scored, and this version has no page to"
         " settle who this is: cancel the order and place it again with the right details.",
     )
+    SPECIMEN_REJECTED = (
+        "specimen.rejected",
+        "The specimen was rejected. Ask for a new one, or decide that the result counts all the same; the report says it.",
+    )
+    SPECIMEN_HAEMOLYSED = "specimen.haemolysed", "The specimen is haemolysed."
+    SPECIMEN_INSUFFICIENT = "specimen.insufficient", "There is too little of the specimen."
+    SPECIMEN_UNLABELLED = "specimen.unlabelled", "The specimen has no label."
+    SPECIMEN_MISLABELLED = "specimen.mislabelled", "The label of the specimen names somebody or something else than the order."
+    SPECIMEN_CONTAINER = "specimen.container", "The specimen came in the wrong container."
+    SPECIMEN_LEAKED = "specimen.leaked", "The specimen has leaked."
+    SPECIMEN_TOO_OLD = "specimen.too-old", "The specimen is too old."
+    SPECIMEN_OTHER = "specimen.other", "The specimen cannot be used for another reason, which is given in words."
     HOLD_SPECIMEN = "hold.specimen", "A question about the specimen has to be answered first."
     HOLD_INPUT = "hold.input", "A question about the uploaded file has to be answered first."
     HOLD_REQUESTER = "hold.requester", "The requester asked to wait."

@@ -1,4 +1,4 @@
-"""The life of an order, an intake, and a request to hold a STAT order. Hold and needs-attention are flags beside the state."""
+"""The life of an order, an intake, a specimen, and a request to hold. Hold and needs-attention are flags beside the state."""
 
 from foundation.machine import Machine
 
@@ -19,6 +19,15 @@ HOLD_REQUEST = Machine(
     table="orders_holdrequest",
     initial=frozenset({"open"}),
     edges={"open": frozenset({"confirmed", "declined", "withdrawn", "expired", "void"})},  # void: what it asked for came otherwise
+)
+
+SPECIMEN = Machine(
+    table="orders_specimen",
+    initial=frozenset({"expected"}),
+    edges={
+        "expected": frozenset({"received", "rejected"}),  # rejected at once: it came, and nobody could use it
+        "received": frozenset({"rejected"}),
+    },
 )
 
 INTAKE = Machine(

@@ -10,13 +10,15 @@ from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Upper
 
-from accounts.models import Organisation, User
+from accounts.models import Organisation, Provider, Site, User
 from engine_queue.models import Item, ItemSet
 from foundation.scoping import ScopedManager
+from orders.specimen_models import Specimen
 from registry.models import Calendar, TestVersion
 from registry.priority import Priority
 from storage.models import StoredFile
 
+__all__ = ["Specimen"]  # a noun with a file of its own
 _PARTIES = ("ordering_organisation_id", "performing_laboratory_id")
 
 
@@ -68,25 +70,6 @@ class PatientIdentifier(models.Model):
     class Meta:
         constraints = [models.UniqueConstraint(fields=["organisation", "system", "value"], name="one_patient_per_identifier")]
         indexes = [GinIndex(OpClass(Upper("value"), name="gin_trgm_ops"), name="identifier_trigram")]
-
-
-class Specimen(models.Model):
-    """What was taken from the patient."""
-
-    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    organisation = models.ForeignKey(Organisation, on_delete=models.PROTECT)
-    patient = models.ForeignKey(Patient, on_delete=models.PROTECT, related_name="specimens")
-    identifier = models.CharField(max_length=80)  # label on the tube
-    type = models.CharField(max_length=80)
-    source = models.CharField(max_length=120, blank=True)
-    collected_at = models.DateTimeField()
-    received_at = models.DateTimeField(null=True)
-    condition = models.CharField(max_length=120, blank=True)
-
-    objects = ScopedManager()
-
-    class Meta:
-        indexes = [models.Index(fields=["organisation", "identifier"], name="specimen_label")]
 
 
 class Intake(models.Model):
@@ -166,6 +149,11 @@ class Order(models.Model):
     accession = models.CharField(max_length=20, unique=True)
     ordering_organisation = models.ForeignKey(Organisation, on_delete=models.PROTECT, related_name="orders_placed")
     performing_laboratory = models.ForeignKey(Organisation, on_delete=models.PROTECT, related_name="orders_performed")
+    ordering_site = models.ForeignKey(Site, on_delete=models.PROTECT, related_name="+")
+    performing_site = models.ForeignKey(Site, on_delete=models.PROTECT, related_name="+")  # printed: address, zone
+    provider = models.ForeignKey(Provider, on_delete=models.PROTECT, null=True, related_name="+")
+    provider_name = models.CharField(max_length=200, blank=True, db_default="")  # verbatim, as it was when the order was placed …
+    provider_contact = models.CharField(max_length=200, blank=True, db_default="")  # … and whom to call with a critical result
     placer_system = models.CharField(max_length=120, blank=True)
     placer_number = models.CharField(max_length=80, blank=True)
     content_hash = models.CharField(max_length=64)
@@ -229,6 +217,9 @@ class Order(models.Model):
             models.CheckConstraint(
                 condition=~Q(priority="stat") | Q(hold_reason="") | Q(hold_agreed=True), name="stat_hold_agreed"
             ),
+            models.CheckConstraint(
+                condition=Q(provider=None) | (~Q(provider_name="") & ~Q(provider_contact="")), name="provider_named_on_order"
+            ),
             models.CheckConstraint(condition=Q(items_done__lte=models.F("items_total")), name="order_counts_in_order"),
             models.CheckConstraint(
                 condition=Q(risk="") | Q(risk__in=["at_risk", "late"], scored_at=None, ended_at=None), name="risk_ends_with_results"
@@ -248,6 +239,7 @@ class Order(models.Model):
             models.Index(fields=["performing_laboratory", "placed_at"], name="order_of_period"),
             models.Index(fields=["performing_laboratory", "-ended_at"], condition=~Q(ended_at=None), name="order_closed"),
             models.Index(fields=["ordering_organisation", "-ended_at"], condition=~Q(ended_at=None), name="order_closed_requester"),
+            models.Index(fields=["placed_by", "-placed_at"], condition=Q(provider__isnull=False), name="order_last_provider"),
             GinIndex(OpClass(Upper("accession"), name="gin_trgm_ops"), name="accession_trigram"),
             GinIndex(OpClass(Upper("stated_mrn"), name="gin_trgm_ops"), name="stated_mrn_trigram"),
         ]

@@ -42,3 +42,5 @@ class OrderRequest:
     placer_system: str = ""
     placer_number: str = ""
     repeats: UUID | None = None  # an earlier order of the same patient
+    provider_id: UUID | None = None  # who asks: one of the organisation's providers, wanted as soon as it has any
+    site_id: UUID | None = None  # of the ordering organisation; none: its main one

@@ -37,6 +37,13 @@ def ordering_organisations(actor: Actor) -> list[Organisation]:
     return list(Organisation.objects.filter(pk__in=actor.organisations(Verb.PLACE)).order_by("name"))
 
 
+def last_provider(actor: Actor) -> UUID | None:
+    """Whom this person named as the provider of the last order he placed with one."""
+    mine = Order.objects.for_actor(actor).filter(placed_by_id=actor.id, provider__isnull=False)
+    found: UUID | None = mine.order_by("-placed_at").values_list("provider_id", flat=True).first()
+    return found
+
+
 def intake_for(actor: Actor, pk: UUID) -> Intake:
     """An upload this actor may see. Raises `NotFound`: to a stranger it does not exist."""
     rows = Intake.objects.for_actor(actor).select_related(
@@ -72,6 +79,8 @@ def order_for(actor: Actor, pk: UUID) -> Order:
         "test_version__deployment__model_version",
         "ordering_organisation",
         "performing_laboratory",
+        "ordering_site",
+        "performing_site",
         "intake__file",
         "placed_by",
         "repeats",

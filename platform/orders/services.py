@@ -26,6 +26,7 @@ from orders.errors import InvalidOrder, OrderConflict
 from orders.identity import identify
 from orders.machines import ORDER
 from orders.models import Intake, Order, Patient, Specimen
+from orders.parties import parties
 from orders.remarks import LONG, remark
 from orders.requests import OrderRequest, SpecimenDetails
 from orders.validation import validate
@@ -133,10 +134,14 @@ def cancel(*, actor: Actor, order: Order, reason: str, expected_edits: int) -> N
         hints.changed(locked)
 
 
+_LATER = frozenset({"repeats", "provider_id", "site_id"})
+
+
 def content_hash(request: OrderRequest, intake: Intake) -> str:
     """SHA-256 over everything the requester said, file included: the same hash is the same order."""
+    named = {name: value for name, value in asdict(request).items() if name not in _LATER or value is not None}
     said = {
-        **{name: value for name, value in asdict(request).items() if name != "repeats" or value},  # older hashes know no repeats
+        **named,  # what was added later is left out where it is not said: what was hashed before hashes as it did
         "intake_id": None,
         "file": intake.file.sha256,
         "sample": intake.sample,
@@ -194,6 +199,7 @@ def _create(
         accession=next_accession(),
         ordering_organisation_id=organisation_id,
         performing_laboratory_id=intake.performing_laboratory_id,
+        **parties(request, intake).columns,
         placer_system=request.placer_system,
         placer_number=request.placer_number,
         content_hash=digest,

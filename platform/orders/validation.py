@@ -8,6 +8,7 @@ from foundation import clock
 from foundation.actor import Actor
 from orders.errors import InvalidOrder
 from orders.models import Intake, Sex
+from orders.parties import parties
 from orders.requests import OrderRequest, PatientDetails, SpecimenDetails
 from registry.priority import Priority
 
@@ -23,6 +24,8 @@ def validate(request: OrderRequest, *, actor: Actor, intake: Intake) -> None:
     _specimen(request.specimen, request.patient, fields)
     _priority(request, actor, fields)
     _intake(request, intake, fields)
+    for name, message in parties(request, intake).objections.items():
+        fields[name].append(message)
     if fields:
         raise InvalidOrder(dict(fields))
 

@@ -32,6 +32,7 @@ class Laboratory:
     phone: str
     clia_number: str
     time_zone: str  # times are printed in it
+    site: str = ""  # whose address, telephone and zone these are; empty where it has the laboratory's own name
 
 
 @dataclass(frozen=True)
@@ -44,6 +45,9 @@ class Ordering:
     person: str
     placer_system: str
     placer_number: str
+    site: str = ""  # as the laboratory's
+    provider: str = ""  # whom the order names, as it was then …
+    provider_contact: str = ""  # … and how a critical result reaches him
 
 
 @dataclass(frozen=True)
@@ -77,6 +81,8 @@ class SpecimenFacts:
     collected_at: str
     received_at: str  # empty: not recorded
     condition: str
+    rejected: str = ""  # why it could not be used, in words; empty: it was not rejected
+    rejected_at: str = ""
 
 
 @dataclass(frozen=True)

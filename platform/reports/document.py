@@ -90,13 +90,14 @@ def identity(said: Content) -> str:
 
 def _banners(said: Content) -> tuple[str, ...]:
     unsigned = "UNSIGNED DRAFT" if said.report.kind == ReportKind.UNSIGNED else ""
-    return tuple(filter(None, (unsigned, wording.use_banner(said.test.intended_use, validated=said.test.validated))))
+    rejected = "THE SPECIMEN WAS REJECTED" if said.specimen.rejected else ""
+    return tuple(filter(None, (unsigned, rejected, wording.use_banner(said.test.intended_use, validated=said.test.validated))))
 
 
 def _laboratory(said: Content) -> tuple[str, ...]:
     lab = said.laboratory
     return (
-        lab.name,
+        " · ".join(filter(None, (lab.name, lab.site))),
         ", ".join(line.strip() for line in lab.address.splitlines() if line.strip()) or "address not recorded",
         f"CLIA {lab.clia_number or wording.NOT_RECORDED}" + (f" · {lab.phone}" if lab.phone else ""),
     )
@@ -118,6 +119,8 @@ def _patient(said: Content) -> Group:
 
 def _specimen(said: Content) -> Group:
     specimen, zone = said.specimen, said.laboratory.time_zone
+    when = wording.moment(specimen.rejected_at, zone)
+    rejected = (Fact("Rejected", f"{when}: {specimen.rejected}"),) if specimen.rejected else ()
     return Group(
         "Specimen",
         (
@@ -127,6 +130,7 @@ def _specimen(said: Content) -> Group:
             Fact("Collected", wording.moment(specimen.collected_at, zone)),
             Fact("Received", wording.moment(specimen.received_at, zone)),
             Fact("Condition", specimen.condition or wording.NOT_RECORDED),
+            *rejected,
         ),
     )
 
@@ -134,11 +138,13 @@ def _specimen(said: Content) -> Group:
 def _order(said: Content) -> Group:
     order, by, zone = said.order, said.ordering, said.laboratory.time_zone
     placer = (Fact("Placer number", f"{by.placer_number} ({by.placer_system})"),) if by.placer_number else ()
+    provider = (Fact("Provider", by.provider), Fact("Critical results to", by.provider_contact)) if by.provider else ()
     stat = (Fact("STAT reason", order.stat_reason),) if order.stat_reason else ()
     return Group(
         "Order",
         (
-            Fact("Ordered by", " · ".join(filter(None, (by.person, by.organisation)))),
+            *provider,
+            Fact("Ordered by", " · ".join(filter(None, (by.person, by.organisation, by.site)))),
             *placer,
             Fact("Test", f"{said.test.name} ({said.test.code}), version {said.test.version}"),
             Fact("Priority", order.priority.upper()),

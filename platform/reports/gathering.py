@@ -32,6 +32,7 @@ from reports.content import (
 )
 
 EXCLUDED_LISTED = 50
+_WORDS = {reason.value: reason.words for reason in Reason}
 UNIT = "natural log-likelihood (nats)"
 _RECORD = "item__intakerecord__"
 _COLUMNS = {
@@ -133,19 +134,29 @@ def _line(row: tuple[Any, ...], curve: Curve | None) -> ResultLine:
 
 
 def _laboratory(order: Order) -> Laboratory:
-    at = order.performing_laboratory
-    return Laboratory(name=at.name, address=at.address, phone=at.phone, clia_number=at.clia_number, time_zone=at.time_zone)
+    of, at = order.performing_laboratory, order.performing_site
+    return Laboratory(
+        name=of.name,
+        address=at.address,
+        phone=at.phone,
+        clia_number=of.clia_number,
+        time_zone=at.time_zone,
+        site="" if at.name == of.name else at.name,
+    )
 
 
 def _ordering(order: Order) -> Ordering:
-    by = order.ordering_organisation
+    by, at = order.ordering_organisation, order.ordering_site
     return Ordering(
         organisation=by.name,
-        address=by.address,
-        phone=by.phone,
+        address=at.address,
+        phone=at.phone,
         person=order.placed_by.name if order.placed_by else "",
         placer_system=order.placer_system,
         placer_number=order.placer_number,
+        site="" if at.name == by.name else at.name,
+        provider=order.provider_name,
+        provider_contact=order.provider_contact,
     )
 
 
@@ -176,7 +187,9 @@ def _specimen(order: Order) -> SpecimenFacts:
         source=it.source,
         collected_at=utc(it.collected_at),
         received_at=utc(it.received_at),
-        condition=it.condition,
+        condition=it.condition_said,
+        rejected=f"{_WORDS[it.rejected_reason]} {it.rejected_words}".strip() if it.rejected_reason else "",
+        rejected_at=utc(it.rejected_at),
     )
 
 

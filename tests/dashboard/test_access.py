@@ -8,6 +8,7 @@ from django.urls import get_resolver, reverse
 from accounts.roles import Role
 from casefile.attachments import attach
 from casefile.models import Attachment
+from foundation import clock
 from orders.models import Order
 from tests.factories import make_actor, make_laboratory, make_organisation, make_user
 from tests.reports import cases
@@ -17,7 +18,7 @@ TO_READ = ["notifications-read"]  # by POST alone: test_notifications_page
 OPEN = ["login", "logout", "health-live", "health-ready"]
 OF_AN_ORDER = [
     "order", "order-live", "order-cancel", "order-urgency", "order-delay", "order-comments", "order-attachments", "order-audit",
-    "order-audit.csv", "report-page", "report-pdf", "order-results.csv",
+    "order-audit.csv", "specimen", "report-page", "report-pdf", "order-results.csv",
 ]  # fmt: skip
 OF_A_FILE = ["order-attachment", "order-attachment-withdraw"]
 OF_AN_UPLOAD = ["intake", "intake-finishes"]
@@ -31,13 +32,26 @@ FOR_ALL, OF_THE_FORM, OF_THE_ENGINE = (
 OF_TIMES, OF_CLOCKS, OF_WEBHOOKS = ["turnaround", "turnaround.csv"], ["clocks", "calendar"], ["webhooks"]
 OF_A_LABORATORY = [*OF_TIMES, *OF_CLOCKS, *OF_WEBHOOKS]
 OF_A_TRACE = ["engine-trace", "engine-trace.svg", "engine-trace.json"]  # who gets them: test_traces_page
+LISTS = {"specimens": {"accessioner"}, "providers": {"accessioner", "administrator"}, "sites": {"administrator"}}
+ROWS = ["provider", "site"]  # who gets them: test_directory_pages
 # Who does what, written down a second time: not read from the table that the platform reads.
 PLACE = {"requester", "accessioner", "analyst", "director"}
 CANCEL = {"requester", "accessioner", "analyst", "director"}
 PROMOTE = {"analyst", "reviewer", "director"}
 HOLD = {"accessioner", "analyst", "reviewer", "director"}
 SEE_ORDERS = {"requester", "accessioner", "analyst", "reviewer", "director"}
-DEEDS = ["to repeat", "to comment", "to attach", "to cancel", "to promote", "to hold", "to read", "to tell of a delay"]
+DEEDS = [
+    "to repeat",
+    "to comment",
+    "to attach",
+    "to cancel",
+    "to promote",
+    "to hold",
+    "to read",
+    "to tell of a delay",
+    "to receive",
+    "to reject",
+]
 SEE_SCORES = {"analyst", "reviewer", "director"}  # in the performing laboratory, before anything is released
 COMMENT = ATTACH = {"requester", "accessioner", "analyst", "reviewer", "director"}
 AUDIT = {"director", "auditor"}  # in the performing laboratory
@@ -58,6 +72,7 @@ def address(name: str, order: Order) -> str:
         **dict.fromkeys(OF_AN_ORDER, order.pk),
         **dict.fromkeys(OF_A_TRACE[1:], 1),
     }
+    numbers |= dict.fromkeys(ROWS, order.pk)
     if name in [*OF_A_DRAFT, *TO_REPEAT]:
         return reverse(name, args=[order.pk])
     if name in OF_A_FILE:
@@ -82,7 +97,17 @@ def as_role(role: Role | str, organisation: object) -> Client:
 def test_the_list_of_doors_in_this_file_is_complete() -> None:
     named = {name for name in get_resolver().reverse_dict if isinstance(name, str)}
     of_rows = {*OF_AN_ORDER, *OF_A_FILE, *OF_A_DRAFT, *TO_REPEAT, *TO_READ}
-    assert named == of_rows | {*OPEN, *FOR_ALL, *OF_THE_FORM, *OF_THE_ENGINE, *OF_A_TRACE, *OF_AN_UPLOAD, *OF_A_LABORATORY}
+    assert named == of_rows | {
+        *OPEN,
+        *FOR_ALL,
+        *OF_THE_FORM,
+        *OF_THE_ENGINE,
+        *OF_A_TRACE,
+        *OF_AN_UPLOAD,
+        *OF_A_LABORATORY,
+        *LISTS,
+        *ROWS,
+    }
 
 
 @pytest.mark.parametrize(
@@ -97,6 +122,8 @@ def test_the_list_of_doors_in_this_file_is_complete() -> None:
         *OF_THE_FORM,
         *OF_THE_ENGINE,
         *OF_A_TRACE,
+        *LISTS,
+        *ROWS,
     ],
 )
 def test_nobody_is_sent_to_the_login_page(order: Order, name: str) -> None:
@@ -107,19 +134,23 @@ def test_nobody_is_sent_to_the_login_page(order: Order, name: str) -> None:
 def expected(role: Role, side: str) -> dict[str, int]:
     """Door → status, by what DESIGN says of the role; `side` is laboratory, hospital or stranger."""
     if role == Role.SERVICE:  # it never logs in: programs act by token
-        doors = [*FOR_ALL, *OF_THE_ENGINE, *OF_A_LABORATORY, *OF_THE_FORM, *OF_AN_ORDER, *OF_A_FILE, *OF_AN_UPLOAD]
+        doors = [*FOR_ALL, *OF_THE_ENGINE, *OF_A_LABORATORY, *OF_THE_FORM, *OF_AN_ORDER, *OF_A_FILE, *OF_AN_UPLOAD, *LISTS]
         return dict.fromkeys([*doors, *DEEDS], 302)
     sees = 200 if role in SEE_ORDERS and side != "stranger" else 404
     scores = sees if side == "laboratory" and role in SEE_SCORES else max(sees, 403)
     cancels = 302 if role in CANCEL else 409
+    here = sees == 200 and role == "accessioner" and side == "laboratory"
     return {
         **dict.fromkeys(FOR_ALL, 200),
+        **{name: 200 if role in roles else 403 for name, roles in LISTS.items()},
+        "to receive": (302 if here else 409) if sees == 200 else 404,
+        "to reject": (302 if here else 409) if sees == 200 else 404,
         **dict.fromkeys(OF_THE_ENGINE, 200 if role in SEE_THE_ENGINE else 403),
         "order-new": 200 if role in PLACE else 403,
         "order-input": 422 if role in PLACE else 403,  # nothing was sent
         "order-draft": 200 if role in PLACE else 403,
         **dict.fromkeys(
-            ["order", "order-live", "order-cancel", "order-urgency", "order-delay", "report-page", *OF_AN_UPLOAD], sees
+            ["order", "order-live", "order-cancel", "order-urgency", "order-delay", "specimen", "report-page", *OF_AN_UPLOAD], sees
         ),
         **dict.fromkeys(["order-comments", "order-attachments", "order-attachment", "order-attachment-withdraw"], sees),
         **dict.fromkeys(["order-audit", "order-audit.csv"], 200 if role in AUDIT and side == "laboratory" else max(sees, 403)),
@@ -144,8 +175,10 @@ def expected(role: Role, side: str) -> dict[str, int]:
 def test_every_door_opens_to_the_roles_that_the_design_names_and_to_no_other(order: Order, role: Role, side: str) -> None:
     organisations = {"laboratory": order.performing_laboratory, "hospital": order.ordering_organisation}
     client = as_role(role, organisations.get(side) or make_laboratory())
-    names = [*FOR_ALL, *OF_THE_ENGINE, *OF_A_LABORATORY, "order-new", *OF_AN_ORDER, *OF_A_FILE, *OF_AN_UPLOAD]
+    names = [*FOR_ALL, *OF_THE_ENGINE, *OF_A_LABORATORY, "order-new", *OF_AN_ORDER, *OF_A_FILE, *OF_AN_UPLOAD, *LISTS]
     found = {name: client.get(address(name, order)).status_code for name in names}
+    arrived = {"do": "receive", "received_at": f"{clock.now():%Y-%m-%dT%H:%M}", "condition": "acceptable"}
+    found["to receive"] = client.post(address("specimen", order), arrived).status_code
     found["order-input"] = client.post(reverse("order-input")).status_code
     found["order-draft"] = client.post(reverse("order-draft"), {"mrn": "77"}).status_code
     found["to repeat"] = client.post(address("order-repeat", order)).status_code
@@ -161,6 +194,7 @@ def test_every_door_opens_to_the_roles_that_the_design_names_and_to_no_other(ord
     wanted = {"do": "hold", "hold": "hold.specimen", "edits": order.edits}
     found["to hold"] = client.post(address("order-urgency", order), wanted).status_code
     found["to read"] = client.post(address("order-urgency", order), {"do": "read", "last": 1}).status_code
+    found["to reject"] = client.post(address("specimen", order), {"do": "reject", "reason": "specimen.leaked"}).status_code
     order.refresh_from_db()
     data["edits"] = order.edits
     found["to cancel"] = client.post(address("order-cancel", order), data).status_code

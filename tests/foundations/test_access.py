@@ -107,6 +107,8 @@ PROCESSES = [
 ]
 # … act for nobody: workers, sweepers, the demo seed.
 SERVICES = [
+    "accounts/providers",
+    "accounts/sites",
     "audit/reads",
     "audit/services",
     "casefile/attachments",
@@ -119,6 +121,8 @@ SERVICES = [
     "orders/holding",
     "orders/holds",
     "orders/identity",
+    "orders/parties",
+    "orders/reception",
     "orders/services",
     "orders/uploads",
     "orders/urgency",
@@ -130,6 +134,7 @@ OF_A_ROW = [
     "orders/duplicates",
     "casefile/trail",
     "engine_queue/selectors",
+    "orders/arrivals",
     "orders/estimates",
     "orders/promise",
     "orders/selectors",

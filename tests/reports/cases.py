@@ -5,7 +5,7 @@ from collections.abc import Callable
 from datetime import date
 from typing import Any
 
-from accounts.models import Organisation
+from accounts.models import Organisation, Site
 from accounts.roles import Role
 from accounts.services import actor_for
 from engine_queue.cutting import cut
@@ -31,7 +31,7 @@ def scored_order(
     """An order with a result for every item; a Δ of None is a failed one."""
     order = make_order(variants=variants, **changes)
     if time_zone:
-        Organisation.objects.filter(pk=order.performing_laboratory_id).update(time_zone=time_zone)
+        Site.objects.filter(organisation_id=order.performing_laboratory_id).update(time_zone=time_zone)
     run = run_of(order)
     Order.objects.filter(pk=order.pk).update(state="in_analysis", started_at=clock.now())
     Run.objects.filter(pk=run.pk).update(state="running")

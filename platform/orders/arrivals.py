@@ -1,0 +1,81 @@
+"""What the reception of a laboratory reads: specimens that are expected, that came lately, and the one whose label was scanned."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from django.db.models import F, QuerySet
+from django.db.models.functions import Coalesce
+
+from accounts.roles import Verb
+from foundation import clock
+from foundation.actor import Actor
+from orders.models import Order, Specimen
+
+LISTED = 50
+COUNTED = 1000  # more are not counted one by one
+LATELY = timedelta(hours=24)
+
+
+@dataclass(frozen=True)
+class Some:
+    """The first rows of a list, and how long it is."""
+
+    rows: list[Order]
+    count: int
+    more: bool = False  # than were counted
+
+    @property
+    def unlisted(self) -> int:
+        """Counted, but not among the rows."""
+        return self.count - len(self.rows)
+
+
+def expected(actor: Actor) -> Some:
+    """Open orders whose specimen has not come: STAT first, then as the worklist has them."""
+    rows = _reach(actor).filter(specimen__state="expected", ended_at=None).order_by("rank", "report_due", "placed_at")
+    return _some(rows)
+
+
+def received(actor: Actor) -> Some:
+    """Orders whose specimen came, or was rejected, within a day: the newest first."""
+    since = clock.now() - LATELY
+    came = Specimen.objects.filter(received_at__gte=since).values("pk")  # each by its own index
+    useless = Specimen.objects.filter(rejected_at__gte=since).values("pk")
+    newest = Coalesce("specimen__received_at", "specimen__rejected_at").desc()
+    return _some(_reach(actor).filter(specimen__in=came.union(useless)).order_by(newest, "pk"))
+
+
+def scanned(actor: Actor, text: str) -> list[Order]:
+    """The orders that a scanned label or a typed number can mean: by accession in any case, else by the label exactly."""
+    wanted = text.strip()
+    if not wanted:
+        return []
+    rows = _reach(actor)
+    by_number = list(_shown(rows.filter(accession=wanted.upper())))
+    labelled = Specimen.objects.filter(identifier=wanted).values("pk")
+    return by_number or list(_shown(rows.filter(specimen__in=labelled).order_by(F("ended_at").desc(nulls_first=True)))[:LISTED])
+
+
+def rejections_to_read(actor: Actor) -> list[Order]:
+    """Orders of the organisations this actor orders for whose specimen was rejected, and nobody has read it there."""
+    organisations = actor.organisations(Verb.PLACE)
+    unread = Specimen.objects.filter(organisation__in=organisations, state="rejected", rejection_read_at=None).values("pk")
+    rows: QuerySet[Order] = Order.objects.for_actor(actor).filter(ordering_organisation__in=organisations, specimen__in=unread)
+    return list(rows.select_related("specimen", "patient").prefetch_related("patient__identifiers").order_by("rank", "placed_at"))
+
+
+def _reach(actor: Actor) -> QuerySet[Order]:
+    rows: QuerySet[Order] = Order.objects.for_actor(actor)
+    return rows.filter(performing_laboratory__in=actor.organisations(Verb.RECEIVE_SPECIMEN))
+
+
+def _shown(rows: QuerySet[Order]) -> QuerySet[Order]:
+    related = rows.select_related(
+        "patient", "specimen", "specimen__received_by", "ordering_organisation", "test_version__definition"
+    )
+    return related.prefetch_related("patient__identifiers")
+
+
+def _some(rows: QuerySet[Order]) -> Some:
+    count = rows.order_by()[: COUNTED + 1].count()
+    return Some(list(_shown(rows)[:LISTED]), min(count, COUNTED), more=count > COUNTED)

@@ -1,0 +1,63 @@
+"""Who asks for an order, from which site of the ordering organisation, and at which site of the laboratory it is performed."""
+
+from dataclasses import dataclass, field
+from typing import Any
+from uuid import UUID
+
+from accounts.models import Provider, Site
+from accounts.sites import main_site
+from orders.models import Intake
+from orders.requests import OrderRequest
+
+WHO = "Choose the ordering provider: whom the laboratory calls with a critical result."
+
+
+@dataclass(frozen=True)
+class Parties:
+    """What the order will name, and by field what stands against it."""
+
+    ordering_site: Site
+    performing_site: Site
+    provider: Provider | None
+    objections: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """What the order keeps: name and contact verbatim."""
+        return {
+            "ordering_site": self.ordering_site,
+            "performing_site": self.performing_site,
+            "provider": self.provider,
+            "provider_name": self.provider.name if self.provider else "",
+            "provider_contact": self.provider.contact if self.provider else "",
+        }
+
+
+def parties(request: OrderRequest, intake: Intake) -> Parties:
+    """Sites and provider of a request. An organisation with providers places no order without one of them."""
+    organisation_id = request.ordering_organisation_id
+    site, about_site = _site(request.site_id, organisation_id)
+    provider, about_provider = _provider(request.provider_id, organisation_id)
+    said = {"site": about_site, "provider": about_provider}
+    return Parties(
+        ordering_site=site,
+        performing_site=main_site(intake.performing_laboratory_id),
+        provider=provider,
+        objections={name: message for name, message in said.items() if message},
+    )
+
+
+def _site(named: UUID | None, organisation_id: UUID) -> tuple[Site, str]:
+    if named is not None:
+        found: Site | None = Site.objects.filter(pk=named, organisation_id=organisation_id, active=True).first()
+        if found is not None:
+            return found, ""
+    return main_site(organisation_id), "This is no open site of the ordering organisation." if named else ""
+
+
+def _provider(named: UUID | None, organisation_id: UUID) -> tuple[Provider | None, str]:
+    active = Provider.objects.filter(organisation_id=organisation_id, active=True)
+    if named is None:
+        return None, WHO if active.exists() else ""
+    found: Provider | None = active.filter(pk=named).first()
+    return found, "" if found else "This is no active provider of the ordering organisation."

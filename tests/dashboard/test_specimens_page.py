@@ -1,0 +1,130 @@
+"""The reception page, the page of one specimen, and what a requester reads of a rejection."""
+
+from dataclasses import replace
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
+
+from accounts.models import Site
+from accounts.roles import Role
+from dashboard import local_time
+from foundation import clock
+from orders.models import Order
+from tests.dashboard.people import Ward, logged_in, read, shown
+from tests.factories import make_request
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def ward() -> Ward:
+    return Ward()
+
+
+def accessioner(ward: Ward):
+    return logged_in(Role.ACCESSIONER, ward.laboratory)
+
+
+def post(client, order: Order, **data: str):
+    return client.post(reverse("specimen", args=[order.pk]), data)
+
+
+def now() -> str:
+    return f"{clock.now():%Y-%m-%dT%H:%M}"
+
+
+def test_a_scan_leads_to_the_order_with_two_identifiers_and_back_after_reception(ward: Ward) -> None:
+    order, client = ward.order(), accessioner(ward)
+    found = client.get(reverse("specimens"), {"scan": order.specimen.identifier})
+    assert found["Location"] == reverse("specimen", args=[order.pk])
+    page = client.get(found["Location"]).content.decode()
+    assert "born 31 Jan 1970" in page and order.stated_mrn in page and order.specimen.identifier in page
+    done = post(client, order, do="receive", received_at=now(), condition="acceptable")
+    assert done["Location"] == reverse("specimens")
+    order.specimen.refresh_from_db()
+    assert order.specimen.state == "received"
+    assert shown("Acceptable", read(client, "specimens")) and "Specimen received" in read(client, "order", order.pk)
+
+
+def test_a_second_reception_is_refused_in_words_and_shows_the_first(ward: Ward) -> None:
+    order, client = ward.order(), accessioner(ward)
+    for status in (302, 409):
+        answer = post(client, order, do="receive", received_at=now(), condition="acceptable")
+        assert answer.status_code == status
+    assert shown("This specimen was received before by", answer.content.decode()) and 'id="receive"' not in answer.content.decode()
+
+
+def test_what_is_wrong_is_said_at_the_field_and_what_was_typed_stays(ward: Ward) -> None:
+    order = ward.order()
+    answer = post(accessioner(ward), order, do="receive", received_at="2020-01-01T00:00", condition="warm", words="30 degrees")
+    page = answer.content.decode()
+    assert answer.status_code == 409 and 'href="#id_received_at"' in page and 'href="#id_late_reason"' in page
+    assert 'value="30 degrees"' in page and '<option value="warm" selected>' in page
+
+
+def test_times_are_typed_and_shown_in_the_zone_of_the_performing_site(ward: Ward) -> None:
+    order = ward.order()
+    Site.objects.filter(pk=order.performing_site_id).update(time_zone="Asia/Tokyo")
+    page = read(accessioner(ward), "specimen", order.pk)
+    assert "Asia/Tokyo, JST, UTC+9" in page
+    zone = Order.objects.get(pk=order.pk).performing_site.zone
+    post(accessioner(ward), order, do="receive", received_at=local_time.shown(clock.now(), zone), condition="acceptable")
+    order.specimen.refresh_from_db()
+    assert abs((clock.now() - order.specimen.received_at).total_seconds()) < 120
+
+
+def test_a_time_that_came_twice_is_asked_back(ward: Ward) -> None:
+    order = ward.order()
+    Site.objects.filter(pk=order.performing_site_id).update(time_zone="Europe/Berlin")
+    answer = post(accessioner(ward), order, do="receive", received_at="2026-10-25T02:30", condition="acceptable")
+    assert shown("this time came twice", answer.content.decode()) and 'id="id_received_fold"' in answer.content.decode()
+
+
+def test_a_label_of_several_orders_is_chosen_from_and_an_unknown_one_says_what_to_do(ward: Ward) -> None:
+    second = ward.order()
+    label = second.specimen.identifier
+    same = ward.order(specimen=replace(make_request(ward.intake()).specimen, identifier=label))
+    page = read(accessioner(ward), "specimens", scan=label)
+    assert second.accession in page and same.accession in page and "2 orders have the label" in page
+    assert shown("call the sender", read(accessioner(ward), "specimens", scan="nowhere"))
+
+
+def test_a_rejection_is_told_on_the_order_and_on_the_worklist_of_its_requester_until_he_has_read_it(ward: Ward) -> None:
+    order, requester = ward.order(), ward.requester()
+    answer = post(accessioner(ward), order, do="reject", reason="specimen.other", rejected_words="")
+    assert 'href="#id_rejected_words"' in answer.content.decode()
+    post(accessioner(ward), order, do="reject", reason="specimen.leaked", rejected_words="all of it")
+    page = read(requester, "worklist")
+    assert "1 specimen that you ordered on was rejected." in page and shown("The specimen has leaked. all of it", page)
+    assert shown("The specimen has leaked. all of it", read(requester, "order", order.pk).replace("</b>", ""))
+    assert post(requester, order, do="read")["Location"] == reverse("worklist")
+    assert "you ordered on" not in read(requester, "worklist")
+
+
+def test_a_requester_is_offered_nothing_on_the_page_of_a_specimen_and_a_forged_form_is_refused(ward: Ward) -> None:
+    order, requester = ward.order(), ward.requester()
+    page = read(requester, "specimen", order.pk)
+    assert 'id="receive"' not in page and 'id="reject"' not in page
+    for deed in (
+        {"do": "receive", "received_at": now(), "condition": "acceptable"},
+        {"do": "reject", "reason": "specimen.leaked"},
+        {},
+    ):
+        assert post(requester, order, **deed).status_code == 409
+
+
+def test_a_long_list_costs_no_query_for_each_row(ward: Ward) -> None:
+    client = accessioner(ward)
+    ward.order()
+    counts = []
+    for _ in range(2):
+        with CaptureQueriesContext(
+            connection,
+        ) as queries:
+            read(client, "specimens")
+        counts.append(len(queries))
+        for _ in range(4):
+            ward.order()
+    assert counts[0] == counts[1]
