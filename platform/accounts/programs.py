@@ -29,9 +29,7 @@ def make(*, actor: Actor, email: str, name: str, organisation: Organisation, res
         account = User(email=email, name=name, responsible=responsible)
         account.set_unusable_password()
         account.save()
-        membership = Membership.objects.create(
-            user=account, organisation=organisation, role=Role.SERVICE, granted_at=clock.now()
-        )
+        membership = Membership.objects.create(user=account, organisation=organisation, role=Role.SERVICE, granted_at=clock.now())
         said = {"account": str(account.pk), "responsible": str(responsible.pk)}
         audit.record(actor=actor, action="membership.granted", obj=membership, organisation_id=organisation.pk, facts=said)
     return account

@@ -109,6 +109,7 @@ def whole(actor: Actor, order: Order, parameters: Mapping[str, str]) -> dict[str
         "timeline": timeline(order, seen),
         "provenance": provenance(actor, order),
         "panel": panel,
+        "signatures": counted(int(order.test_version.signatures[order.priority]), "person signs", "people sign"),
         "may_see": panel is not None or may_see_scores(actor, order),
         "may_cancel": may_cancel(actor, order),
         "may_repeat": repeating.may_repeat(actor, order),

@@ -2,7 +2,20 @@
 
 from django.urls import URLPattern, URLResolver, path
 
-from dashboard.views import audit, directory, engine, new_order, notices, order, papers, session, specimens, turnaround, worklist
+from dashboard.views import (
+    audit,
+    directory,
+    engine,
+    new_order,
+    notices,
+    offers,
+    order,
+    papers,
+    session,
+    specimens,
+    turnaround,
+    worklist,
+)
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", worklist.worklist, name="worklist"),
@@ -35,6 +48,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("clocks/calendar", notices.calendar, name="calendar"),
     path("turnaround/", turnaround.turnaround, name="turnaround"),
     path("turnaround.csv", turnaround.turnaround_csv, name="turnaround.csv"),
+    path("tests/<uuid:pk>/", offers.test, name="test"),
     path("specimens/", specimens.specimens, name="specimens"),
     path("orders/<uuid:pk>/specimen", specimens.specimen, name="specimen"),
     path("providers/", directory.providers, name="providers"),

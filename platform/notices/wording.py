@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 CLOCKS = {"result": "results", "report": "the report"}
-KINDS = ("order.escalated", "order.demoted", "webhook.test")
+KINDS = ("order.escalated", "order.demoted", "order.specimen_rejected", "webhook.test")
 
 
 def words(kind: str, facts: Mapping[str, Any]) -> str:
@@ -18,6 +18,8 @@ def words(kind: str, facts: Mapping[str, Any]) -> str:
             return f"{level} % of the time to {what} is used"
         case "order.demoted":
             return f"was made less urgent by {facts.get('by', 'somebody')}: {facts.get('from')} → {facts.get('to')}"
+        case "order.specimen_rejected":
+            return "its specimen was rejected: without a new one there is no result"
         case "webhook.test":
             return "a test message, asked for on the page of webhooks"
     return kind.replace(".", ": ").replace("_", " ")

@@ -8,7 +8,7 @@ class OrdersConfig(AppConfig):
     def ready(self) -> None:
         """Listen to the engine queue; say how uploads are sent to be checked."""
         from engine_queue import outcomes
-        from orders import demotions, escalation, escalation_rules, progress, tasks, uploads
+        from orders import demotions, escalation, escalation_rules, progress, rejection, rejection_notices, tasks, uploads
         from outbox import services as outbox
 
         outcomes.before_run(progress.lock_order)
@@ -16,3 +16,4 @@ class OrdersConfig(AppConfig):
         outbox.handles(uploads.TOPIC, tasks.deliver)
         outbox.handles(escalation.TOPIC, escalation_rules.deliver)
         outbox.handles(demotions.TOPIC, escalation_rules.deliver_demotion)
+        outbox.handles(rejection.TOPIC, rejection_notices.deliver)

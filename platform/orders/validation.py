@@ -73,6 +73,9 @@ def _intake(request: OrderRequest, intake: Intake, fields: Objections) -> None:
         fields["intake"].append("The file has not been checked and found usable.")
     elif not intake.counts.get("accepted"):
         fields["intake"].append("Nothing in the file can be scored.")
+    takes = intake.test_version.accepts
+    if intake.kind not in ("", *takes):
+        fields["intake"].append(f"The file is {intake.kind.upper()}; this test takes {', '.join(takes).upper()}.")
     if intake.ordering_organisation_id != request.ordering_organisation_id:
         fields["intake"].append("The file was uploaded for another organisation.")
     if intake.reference_digest != intake.test_version.reference.digest or not intake.test_version.offered:

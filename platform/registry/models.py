@@ -166,6 +166,11 @@ class IntendedUse(models.TextChoices):
     CLINICAL = "clinical", "Clinical"
 
 
+def one_each() -> dict[str, int]:
+    """One signature, whatever the priority."""
+    return dict.fromkeys(Priority.values, 1)
+
+
 class TestVersion(models.Model):
     """What a test does: inputs, reference, protocol, deployment, clocks."""
 
@@ -182,6 +187,7 @@ class TestVersion(models.Model):
     )  # null: no probability
     protocol = models.JSONField()  # {"kind": "centred", "window": 512, "strand": "forward"}
     sla_minutes = models.JSONField()  # priority → [minutes to scored, minutes to released]
+    signatures = models.JSONField(default=one_each, db_default=one_each())  # priority → how many people sign: 1 or 2
     intended_use = models.CharField(max_length=20, choices=IntendedUse.choices, default=IntendedUse.DEMONSTRATION)
     limitations = models.TextField(blank=True)
     offered = models.BooleanField(default=True)

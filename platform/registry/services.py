@@ -14,7 +14,7 @@ from accounts.roles import Verb
 from foundation import clock
 from foundation.actor import Actor
 from registry import calibration as calibration_tables
-from registry import markov, model_folders, pins, protocol_rules, registering
+from registry import markov, model_folders, pins, protocol_rules, registering, terms
 from registry.errors import RegistrationRefused
 from registry.model_folders import ModelFolder
 from registry.models import (
@@ -154,6 +154,7 @@ def offer_test(
     deployment: Deployment,
     protocol: Mapping[str, Any],
     sla_minutes: Mapping[str, Sequence[int]],
+    signatures: Mapping[str, int] = terms.SIGNATURES,
     annotation: Annotation | None = None,
     calibration: CalibrationTable | None = None,
     intended_use: str = IntendedUse.DEMONSTRATION,
@@ -162,8 +163,8 @@ def offer_test(
 ) -> TestVersion:
     """What a laboratory offers under a code: the version that is just so, else a new one, which takes the place of the others.
 
-    Raises `NotPermitted`, and `RegistrationRefused` for an annotation of another reference, a calibration table that was made for
-    other scores, and a protocol that the model cannot compute.
+    Raises `NotPermitted`, and `RegistrationRefused` for an annotation of another reference, a calibration table made for other
+    scores, a protocol that the model cannot compute, and due times or signatures that cannot be (`terms`).
     """
     registering.require(actor, Verb.OFFER_TEST, laboratory)
     _require_code(code)
@@ -171,13 +172,12 @@ def offer_test(
     _require_for(calibration, deployment, protocol)
     protocol_rules.require_computable(protocol, deployment.model_version)
     wanted: dict[str, Any] = {
-        "accepts": list(accepts),
+        **terms.checked(accepts, sla_minutes, signatures),
         "reference": reference,
         "annotation": annotation,
         "calibration": calibration,
         "deployment": deployment,
         "protocol": dict(protocol),
-        "sla_minutes": {priority: list(minutes) for priority, minutes in sla_minutes.items()},
         "intended_use": intended_use,
         "limitations": limitations,
     }

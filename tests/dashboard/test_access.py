@@ -33,7 +33,7 @@ OF_TIMES, OF_CLOCKS, OF_WEBHOOKS = ["turnaround", "turnaround.csv"], ["clocks", 
 OF_A_LABORATORY = [*OF_TIMES, *OF_CLOCKS, *OF_WEBHOOKS]
 OF_A_TRACE = ["engine-trace", "engine-trace.svg", "engine-trace.json"]  # who gets them: test_traces_page
 LISTS = {"specimens": {"accessioner"}, "providers": {"accessioner", "administrator"}, "sites": {"administrator"}}
-ROWS = ["provider", "site"]  # who gets them: test_directory_pages
+ROWS = ["provider", "site", "test"]  # who gets them: test_directory_pages, test_offers_page
 # Who does what, written down a second time: not read from the table that the platform reads.
 PLACE = {"requester", "accessioner", "analyst", "director"}
 CANCEL = {"requester", "accessioner", "analyst", "director"}

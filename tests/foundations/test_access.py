@@ -102,12 +102,14 @@ PROCESSES = [
     "orders/checking",
     "orders/progress",
     "orders/escalation",
+    "orders/rejection_notices",
     "orders/risk",
     "orders/staging",
 ]
 # … act for nobody: workers, sweepers, the demo seed.
 SERVICES = [
     "accounts/providers",
+    "accounts/management/commands/edit_site",
     "accounts/sites",
     "audit/reads",
     "audit/services",
@@ -136,6 +138,7 @@ OF_A_ROW = [
     "engine_queue/selectors",
     "orders/arrivals",
     "orders/estimates",
+    "orders/offers",
     "orders/promise",
     "orders/selectors",
     "reports/release",

@@ -6,17 +6,20 @@ import pytest
 from django.db import DatabaseError, transaction
 
 from accounts.roles import Role
+from accounts.services import actor_for
 from audit.models import Event
 from engine_queue.models import Run
 from foundation.errors import NotPermitted
-from orders import arrivals, rejection, services, urgency
+from notices.models import Delivery, Notice, Receipt
+from notices.wording import words
+from orders import arrivals, rejection, rejection_notices, services, urgency
 from orders.errors import InvalidOrder
 from orders.models import Order, Specimen
 from orders.rejection import Rejected
 from outbox.models import Message
 from reports import document
 from reports import services as reports
-from tests.factories import make_actor, make_laboratory, make_order, make_organisation, make_ready_intake
+from tests.factories import make_actor, make_laboratory, make_order, make_organisation, make_ready_intake, make_user
 from tests.orders.test_reception import accessioner, receive
 from tests.reports import cases
 
@@ -68,6 +71,21 @@ def test_who_ordered_is_told_without_clinical_data_and_until_somebody_there_has_
     rejection.read(order=order, actor=night)
     assert arrivals.rejections_to_read(night) == []
     assert Event.objects.filter(object_id=str(order.pk), action="order.rejection_read").count() == 1
+
+
+def test_whoever_orders_there_is_told_on_his_page_and_who_placed_it_by_mail() -> None:
+    hospital = make_organisation()
+    placed_by = make_user(role=Role.REQUESTER, organisation=hospital)
+    colleague = make_user(role=Role.REQUESTER, organisation=hospital)
+    order = reject(make_order(intake=make_ready_intake(organisation=hospital), actor=actor_for(placed_by)))
+    message = Message.objects.get(topic="specimen.rejected")
+    rejection_notices.deliver(message.payload)
+    rejection_notices.deliver(message.payload)
+    assert set(Receipt.objects.values_list("user_id", flat=True)) == {placed_by.pk, colleague.pk}
+    assert list(Delivery.objects.values_list("channel", "user_id")) == [("email", placed_by.pk)]
+    notice = Notice.objects.get()
+    assert (notice.order_id, notice.facts) == (order.pk, {"reason": "specimen.haemolysed"})
+    assert "was rejected" in words(notice.kind, notice.facts)
 
 
 def test_a_stranger_and_the_laboratory_cannot_say_that_it_was_read() -> None:

@@ -8,13 +8,11 @@ from django.db import models
 from accounts import named
 from accounts.models import Organisation
 from foundation.errors import Refused
-from registry import services
+from registry import services, terms
 from registry.models import Annotation, CalibrationTable, Deployment, IntendedUse, Reference
 
 KINDS = ("centred", "grid-centred", "right-end")
 STRANDS = ("forward", "reverse", "average")
-INPUTS = ("vcf", "fasta", "fastq")
-SLA = {"stat": [1, 15], "asap": [30, 120], "urgent": [120, 480], "routine": [720, 1440]}  # minutes to scored, to released
 Row = TypeVar("Row", bound=models.Model)
 
 
@@ -29,19 +27,23 @@ class Command(BaseCommand):
         parser.add_argument("--reference", required=True)
         parser.add_argument("--annotation", default="", help="without one no consequence is named")
         parser.add_argument("--calibration", default="", metavar="SHA256", help="of a calibration table, or how it begins")
-        parser.add_argument("--accepts", default="vcf", help=f"with commas, of {', '.join(INPUTS)}")
+        parser.add_argument("--accepts", default="vcf", help=f"with commas, of {', '.join(terms.INPUTS)}")
         parser.add_argument("--protocol", choices=KINDS, default="centred")
         parser.add_argument("--window", type=int, default=512, help="bases")
         parser.add_argument("--grid", type=int, help="bases; of grid-centred alone")
         parser.add_argument("--strand", choices=STRANDS, default="forward")
         parser.add_argument("--intended-use", choices=IntendedUse.values, default=IntendedUse.RESEARCH.value)
+        due = "minutes to scored and to released, such as stat=1/15,asap=30/120; what is not named stays as usual"
+        parser.add_argument("--sla", default="", metavar="PRIORITY=MINUTES/MINUTES", help=due)
+        people = "how many people sign a report, such as routine=2; one where nothing is said"
+        parser.add_argument("--signatures", default="", metavar="PRIORITY=NUMBER", help=people)
         parser.add_argument("--by", required=True, metavar="EMAIL", help="the person who decides; a director of the laboratory")
         parser.add_argument("--limitations", default="", help="printed on every report")
 
     def handle(self, *args: Any, **options: Any) -> None:
         accepts = [word for word in options["accepts"].split(",") if word]
-        if not accepts or set(accepts) - set(INPUTS):
-            raise CommandError(f"--accepts takes {', '.join(INPUTS)}", returncode=2)
+        if not accepts or set(accepts) - set(terms.INPUTS):
+            raise CommandError(f"--accepts takes {', '.join(terms.INPUTS)}", returncode=2)
         protocol = {"kind": options["protocol"], "window": options["window"], "strand": options["strand"]}
         if options["grid"] is not None:
             protocol["grid"] = options["grid"]
@@ -58,7 +60,8 @@ class Command(BaseCommand):
                 calibration=_table(options["calibration"]),
                 deployment=_one(Deployment.objects.all(), "deployment", name=options["deployment"]),
                 protocol=protocol,
-                sla_minutes=SLA,
+                sla_minutes=terms.read_sla(options["sla"]),
+                signatures=terms.read_signatures(options["signatures"]),
                 intended_use=options["intended_use"],
                 limitations=options["limitations"],
                 actor=named.person(options["by"]),
