@@ -112,6 +112,7 @@ def whole(actor: Actor, order: Order, parameters: Mapping[str, str]) -> dict[str
         "signatures": counted(int(order.test_version.signatures[order.priority]), "person signs", "people sign"),
         "may_see": panel is not None or may_see_scores(actor, order),
         "may_cancel": may_cancel(actor, order),
+        "may_recollect": repeating.may_recollect(actor, order),
         "may_repeat": repeating.may_repeat(actor, order),
         "may_audit": actor.may(Verb.VIEW_AUDIT, order.performing_laboratory_id),
         **papers.parts(actor, order),

@@ -18,6 +18,7 @@ def of_order(order: Order, *, tests: Sequence[TestVersion], zone: ZoneInfo, with
     values = {
         "test": str(test.pk) if test else "",
         "organisation": str(order.ordering_organisation_id),
+        **_asking(order),
         **_patient(order),
         **_specimen(order, zone),
         "priority": order.priority,
@@ -32,6 +33,15 @@ def offered(order: Order, tests: Sequence[TestVersion]) -> TestVersion | None:
     """The version to order today of the test of this order; None where it is not offered any more."""
     same = [test for test in tests if test.definition_id == order.test_version.definition_id]
     return max(same, key=lambda test: test.number, default=None)
+
+
+def _asking(order: Order) -> dict[str, str]:
+    """Who asked and from where, as long as both can be named on a new order."""
+    provider, site = order.provider, order.ordering_site
+    return {
+        "provider": provider.label if provider is not None and provider.active else "",
+        "site": str(site.pk) if site.active and site.organisation.sites.filter(active=True).count() > 1 else "",
+    }
 
 
 def _patient(order: Order) -> dict[str, str]:

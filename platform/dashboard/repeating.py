@@ -38,6 +38,24 @@ def repeat(at: Desk, order: Order, data: Mapping[str, str]) -> Draft:
     return drafts.save(actor=at.actor, wanted=wanted)
 
 
+def may_recollect(actor: Actor, order: Order) -> bool:
+    """Whether this person may order again on a new specimen because the first one was rejected, and nobody has."""
+    return order.specimen.state == "rejected" and may_repeat(actor, order) and not order.repeated_by.exists()
+
+
+def recollect(at: Desk, order: Order) -> Draft:
+    """The draft of an order on a new specimen, whose file does not exist yet. Raises `Refused` in words."""
+    if order.specimen.state != "rejected":
+        raise Refused("The specimen of this order was not rejected. Repeat the order instead.", code="specimen.not-rejected")
+    if not may_repeat(at.actor, order):
+        raise Refused("Your role does not include ordering for this organisation.", code="access.not-permitted")
+    if prefill.offered(order, at.tests) is None:
+        raise NotOffered(code="order.test-not-offered")
+    without = prefill.SPECIMEN | {"collected_fold"}
+    typed = prefill.of_order(order, tests=at.tests, zone=at.zone, without=without) | {"repeats": str(order.pk)}
+    return drafts.save(actor=at.actor, wanted=Save(id=uuid4(), organisation_id=order.ordering_organisation_id, typed=typed))
+
+
 def repeated(actor: Actor, said: str | None) -> Order | None:
     """The order that a form says it repeats; None for a new one, and for one that is not within reach."""
     try:

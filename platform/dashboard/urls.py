@@ -33,6 +33,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("orders/<uuid:pk>/cancel", order.order_cancel, name="order-cancel"),
     path("orders/<uuid:pk>/urgency", order.order_urgency, name="order-urgency"),
     path("orders/<uuid:pk>/repeat", new_order.order_repeat, name="order-repeat"),
+    path("orders/<uuid:pk>/recollect", new_order.order_recollect, name="order-recollect"),
     path("orders/<uuid:pk>/comments", papers.order_comments, name="order-comments"),
     path("orders/<uuid:pk>/files", papers.order_attachments, name="order-attachments"),
     path("orders/<uuid:pk>/files/<uuid:file>", papers.order_attachment, name="order-attachment"),

@@ -60,7 +60,8 @@ def rejections_to_read(actor: Actor) -> list[Order]:
     """Orders of the organisations this actor orders for whose specimen was rejected, and nobody has read it there."""
     organisations = actor.organisations(Verb.PLACE)
     unread = Specimen.objects.filter(organisation__in=organisations, state="rejected", rejection_read_at=None).values("pk")
-    rows: QuerySet[Order] = Order.objects.for_actor(actor).filter(ordering_organisation__in=organisations, specimen__in=unread)
+    mine: QuerySet[Order] = Order.objects.for_actor(actor).filter(ordering_organisation__in=organisations, specimen__in=unread)
+    rows = mine.filter(repeated_by=None)  # who has ordered again has read it
     return list(rows.select_related("specimen", "patient").prefetch_related("patient__identifiers").order_by("rank", "placed_at"))
 
 

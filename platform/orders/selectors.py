@@ -83,7 +83,10 @@ def order_for(actor: Actor, pk: UUID) -> Order:
         "performing_site",
         "intake__file",
         "placed_by",
-        "repeats",
+        "repeats__specimen",
+        "provider",
+        "specimen__received_by",
+        "specimen__rejected_by",
     )
     found: Order | None = rows.prefetch_related("patient__identifiers", "repeated_by").filter(pk=pk).first()
     if found is None:

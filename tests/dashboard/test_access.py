@@ -22,7 +22,7 @@ OF_AN_ORDER = [
 ]  # fmt: skip
 OF_A_FILE = ["order-attachment", "order-attachment-withdraw"]
 OF_AN_UPLOAD = ["intake", "intake-finishes"]
-TO_REPEAT = ["order-repeat"]
+TO_REPEAT = ["order-repeat", "order-recollect"]
 OF_A_DRAFT = ["order-draft-discard"]  # its owner's alone: tests/casefile/test_drafts
 FOR_ALL, OF_THE_FORM, OF_THE_ENGINE = (
     ["worklist", "worklist-live", "notifications", "bell"],

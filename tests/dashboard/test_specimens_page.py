@@ -12,8 +12,10 @@ from accounts.roles import Role
 from dashboard import local_time
 from foundation import clock
 from orders.models import Order
+from orders.requests import PatientDetails
+from tests.dashboard.desk import Desk
 from tests.dashboard.people import Ward, logged_in, read, shown
-from tests.factories import make_request
+from tests.factories import make_provider, make_request
 
 pytestmark = pytest.mark.django_db
 
@@ -101,6 +103,26 @@ def test_a_rejection_is_told_on_the_order_and_on_the_worklist_of_its_requester_u
     assert shown("The specimen has leaked. all of it", read(requester, "order", order.pk).replace("</b>", ""))
     assert post(requester, order, do="read")["Location"] == reverse("worklist")
     assert "you ordered on" not in read(requester, "worklist")
+
+
+def test_a_recollection_is_the_same_order_on_a_new_specimen_linked_both_ways(ward: Ward) -> None:
+    provider = make_provider(ward.hospital, "Dr Rita")
+    order, desk = ward.order(provider_id=provider.pk, priority="stat"), Desk(ward)
+    assert desk.client.post(reverse("order-recollect", args=[order.pk]))["Location"] == reverse("order", args=[order.pk])
+    post(accessioner(ward), order, do="reject", reason="specimen.leaked")
+    assert 'id="recollect"' in read(desk.client, "order", order.pk)
+    form = desk.client.get(desk.client.post(reverse("order-recollect", args=[order.pk]))["Location"]).content.decode()
+    for kept in (order.stated_mrn, "Muster", "Dr Rita", order.stat_reason, f'value="{order.pk}"'):
+        assert kept in form, kept
+    assert order.specimen.identifier not in form and 'name="intake"' not in form
+    new = ward.order(provider_id=provider.pk, patient=_of(order), repeats=order.pk)
+    assert new.accession in read(desk.client, "order", order.pk) and "Recollected as" in read(desk.client, "order", order.pk)
+    assert "Recollected for" in read(desk.client, "order", new.pk) and "you ordered on" not in read(desk.client, "worklist")
+
+
+def _of(order: Order) -> PatientDetails:
+    it = order.patient
+    return PatientDetails(order.stated_mrn, it.family_name, it.given_name, it.birth_date, it.sex)
 
 
 def test_a_requester_is_offered_nothing_on_the_page_of_a_specimen_and_a_forged_form_is_refused(ward: Ward) -> None:

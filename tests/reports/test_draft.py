@@ -31,7 +31,7 @@ def test_a_changed_fact_discards_the_draft_and_the_next_number_says_it():
     second = cases.drafted(cases.read(order))
     first.refresh_from_db()
     assert (first.state, second.number) == ("discarded", 2)
-    assert "haemolysed" in second.content and "haemolysed" not in first.content
+    assert "Haemolysed" in second.content and "Haemolysed" not in first.content
 
 
 def test_it_refuses_a_draft_before_the_run_is_scored():

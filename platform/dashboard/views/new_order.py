@@ -64,6 +64,19 @@ def order_repeat(request: ActorRequest, pk: UUID) -> HttpResponse:
     return redirect(f"{reverse('order-new')}?draft={draft.pk}")
 
 
+@require_POST
+@page
+def order_recollect(request: ActorRequest, pk: UUID) -> HttpResponse:
+    """Open a draft of the same order on a new specimen."""
+    found = order_for(request.actor, pk)
+    try:
+        draft = repeating.recollect(_desk(request), found)
+    except Refused as error:
+        messages.warning(request, str(error))
+        return redirect("order", pk=pk)
+    return redirect(f"{reverse('order-new')}?draft={draft.pk}")
+
+
 @page
 def intake_finishes(request: ActorRequest, pk: UUID) -> HttpResponse:
     """When it would be scored with each priority, as things stand now: for the form beside its choice."""
