@@ -146,6 +146,9 @@ TABLE: dict[Role, frozenset[Verb]] = {
     _R.SERVICE: frozenset({_V.PLACE, _V.STAT, _V.VIEW_ORDER}),
 }
 
+# What a program can be given a token for: what the interfaces do. Signing, releasing and rights stay with people at their pages.
+FOR_PROGRAMS = frozenset({_V.PLACE, _V.STAT, _V.PROMOTE, _V.HOLD, _V.CANCEL, _V.VIEW_ORDER, _V.VIEW_UNRELEASED})
+
 # A service account is a program with a named human owner: these it never does, whatever the table says later.
 NEVER_SERVICE = frozenset(
     {

@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from accounts.models import ApiToken, Organisation, User
-from accounts.roles import Verb
+from accounts.roles import FOR_PROGRAMS, Verb
 from accounts.services import actor_for
 from audit import services as audit
 from foundation import clock
@@ -119,10 +119,16 @@ def accounts_of(actor: Actor) -> list[User]:
     return list(found.order_by("responsible_id", "name"))
 
 
+def organisations_of(accounts: Iterable[User]) -> list[Organisation]:
+    """Where these accounts have a role."""
+    mine = Organisation.objects.filter(memberships__user__in=list(accounts), memberships__ended_at=None)
+    return list(mine.distinct().order_by("name"))
+
+
 def scopes_for(owner: User) -> list[Verb]:
-    """What a token of this account could be given: what the account may do itself."""
+    """What a token of this account could be given: what the account may do itself, of what interfaces do."""
     held = actor_for(owner)
-    return [verb for verb in Verb if held.organisations(verb)]
+    return [verb for verb in Verb if verb in FOR_PROGRAMS and held.organisations(verb)]
 
 
 def _open(text: str) -> ApiToken | None:
@@ -152,9 +158,10 @@ def _validate(owner: User, name: str, scopes: list[str], organisation: Organisat
         fields["days"] = [f"A token lasts between 1 and {MOST_DAYS} days."]
     if organisation is not None and not any(organisation.pk in found for found in held.grants.values()):
         fields["organisation"] = [f"{owner.name} has no role in {organisation.name}."]
-    missing = [verb for verb in scopes if not _within(held.organisations(verb), organisation.pk if organisation else None)]
+    limit = organisation.pk if organisation else None
+    missing = [verb for verb in scopes if verb not in FOR_PROGRAMS or not _within(held.organisations(verb), limit)]
     if missing and "organisation" not in fields:
-        fields["scopes"] = [f"{owner.name} may not do this there, so no token of his can: {', '.join(missing)}."]
+        fields["scopes"] = [f"{owner.name} can give no token for this there: {', '.join(missing)}."]
     if not scopes:
         fields["scopes"] = ["Choose at least one thing that the token may do."]
     if ApiToken.objects.filter(owner=owner, revoked_at=None, expires_at__gt=clock.now()).count() >= MOST_OPEN:

@@ -10,7 +10,7 @@ from django.utils.functional import SimpleLazyObject
 
 from accounts.middleware import ActorRequest
 from accounts.models import User
-from accounts.roles import Verb
+from accounts.roles import FOR_PROGRAMS, Verb
 from dashboard import notifications
 from dashboard.homes import home
 from foundation import clock
@@ -61,4 +61,6 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
     zone = organisation.zone if organisation else UTC
     entries = [entry for entry in ENTRIES if request.actor.organisations(entry.verb)]
     bell = SimpleLazyObject(lambda: notifications.bell(request.actor))  # parts of pages have none
-    return {**common, "bell": bell, "organisation": organisation, "zone": zone, "entries": entries}
+    tokens = any(request.actor.organisations(verb) for verb in FOR_PROGRAMS)
+    said = {"bell": bell, "organisation": organisation, "zone": zone, "entries": entries, "keeps_tokens": tokens}
+    return {**common, **said}

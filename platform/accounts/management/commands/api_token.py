@@ -6,7 +6,7 @@ from django.core.management import BaseCommand, CommandError, CommandParser
 
 from accounts import named, tokens
 from accounts.models import ApiToken, Organisation, User
-from accounts.roles import Verb
+from accounts.roles import FOR_PROGRAMS
 from foundation import clock
 from foundation.errors import HelicaseError
 
@@ -20,7 +20,8 @@ class Command(BaseCommand):
         create.add_argument("--account", required=True, metavar="EMAIL", help="whose token it is")
         create.add_argument("--by", required=True, metavar="EMAIL", help="the person who decides")
         create.add_argument("--name", required=True, help="what it is for")
-        create.add_argument("--scope", action="append", required=True, choices=Verb.values, help="may be given several times")
+        scopes = sorted(FOR_PROGRAMS)
+        create.add_argument("--scope", action="append", required=True, choices=scopes, help="may be given several times")
         create.add_argument("--organisation", default="", help="short code; without it, wherever the account has a role")
         create.add_argument("--days", type=int, default=tokens.DAYS, help=f"of life, at most {tokens.MOST_DAYS}")
         shown = deeds.add_parser("list", help="the tokens of an account")
