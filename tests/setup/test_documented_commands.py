@@ -11,7 +11,7 @@ from django.core.management import get_commands, load_command_class
 from supervisor.__main__ import VERBS
 from tests.services import ROOT
 
-PAGES = ["README.md", "CONTRIBUTING.md", "docs/operations.md", "docs/models.md"]
+PAGES = ["README.md", "CONTRIBUTING.md", "docs/operations.md", "docs/models.md", "docs/api.md"]
 TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
 
 
