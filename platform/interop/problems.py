@@ -112,5 +112,7 @@ def _known(error: Exception, status: int, reason: Reason, pointers: Mapping[str,
         return Problem(status, code, reason.words, faults)
     if status == HTTPStatus.PRECONDITION_FAILED:
         detail = "Somebody changed this order since you read it. Read it again, then decide."
-    headers = {"Retry-After": "5"} if status == HTTPStatus.SERVICE_UNAVAILABLE else {}
-    return Problem(status, code, detail, headers=headers)
+    if status != HTTPStatus.SERVICE_UNAVAILABLE:
+        return Problem(status, code, detail)
+    log.warning("interop.unavailable", exc_info=error)
+    return Problem(status, code, detail, headers={"Retry-After": "5"})

@@ -234,6 +234,8 @@ class Order(models.Model):
             models.Index(
                 fields=["ordering_organisation", "rank", "report_due"], condition=Q(ended_at=None), name="order_worklist_requester"
             ),
+            models.Index(fields=["ordering_organisation", "-placed_at", "-id"], name="order_placed_for"),
+            models.Index(fields=["performing_laboratory", "-placed_at", "-id"], name="order_placed_at"),
             models.Index(fields=["risk"], condition=~Q(risk=""), name="order_at_risk"),
             models.Index(fields=["escalate_at"], condition=Q(ended_at=None, escalate_at__isnull=False), name="order_to_escalate"),
             models.Index(fields=["performing_laboratory", "placed_at"], name="order_of_period"),

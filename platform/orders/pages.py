@@ -6,6 +6,7 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
+from accounts.roles import Verb
 from foundation.actor import Actor
 from orders.models import Order
 
@@ -38,11 +39,19 @@ class Wanted:
 
 
 def newest(actor: Actor, wanted: Wanted, *, after: tuple[datetime, UUID] | None, limit: int) -> list[Order]:
-    """At most `limit` orders in this actor's reach, the newest first, behind the one that was placed at a time under an id."""
-    rows: QuerySet[Order] = Order.objects.for_actor(actor)
-    rows = rows.filter(wanted.condition())
+    """At most `limit` orders in this actor's reach, the newest first, behind the one that was placed at a time under an id.
+
+    One look for each side on which he may stand: each has an index in this order, which an OR over both cannot use.
+    """
+    reach: QuerySet[Order] = Order.objects.for_actor(actor)
+    rows, organisations = reach.filter(wanted.condition()), actor.organisations(Verb.VIEW_ORDER)
     if after is not None:
         placed, pk = after
         rows = rows.filter(placed_at__lte=placed).filter(Q(placed_at__lt=placed) | Q(pk__lt=pk))
+    found = set()
+    for column in Order.scope:
+        on_this_side = rows.filter(**{f"{column}__in": organisations}).order_by("-placed_at", "-pk")
+        found |= set(on_this_side.values_list("placed_at", "pk")[:limit])
+    chosen = [pk for _, pk in sorted(found, reverse=True)[:limit]]
     related = ("patient", "ordering_organisation", "performing_laboratory", "test_version__definition")
-    return list(rows.select_related(*related).order_by("-placed_at", "-pk")[:limit])
+    return list(reach.filter(pk__in=chosen).select_related(*related).order_by("-placed_at", "-pk"))

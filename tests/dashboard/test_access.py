@@ -14,13 +14,9 @@ from tests.factories import make_actor, make_laboratory, make_organisation, make
 from tests.reports import cases
 
 pytestmark = pytest.mark.django_db
-<<<<<<< HEAD
 TO_READ = ["notifications-read"]  # by POST alone: test_notifications_page
-OPEN = ["login", "logout", "health-live", "health-ready"]
-=======
 OPEN = ["login", "logout", "health-live", "health-ready", "api"]
 OF_TOKENS = ["api-tokens", "api-token-revoke"]  # who keeps which: test_token_pages
->>>>>>> 577a9f9 (Give people a page for the tokens of their programs, and the API a page of its own)
 OF_AN_ORDER = [
     "order", "order-live", "order-cancel", "order-urgency", "order-delay", "order-comments", "order-attachments", "order-audit",
     "order-audit.csv", "specimen", "report-page", "report-pdf", "order-results.csv",
@@ -77,12 +73,8 @@ def address(name: str, order: Order) -> str:
         **dict.fromkeys(OF_AN_ORDER, order.pk),
         **dict.fromkeys(OF_A_TRACE[1:], 1),
     }
-<<<<<<< HEAD
     numbers |= dict.fromkeys(ROWS, order.pk)
-    if name in [*OF_A_DRAFT, *TO_REPEAT]:
-=======
     if name in [*OF_A_DRAFT, *TO_REPEAT, OF_TOKENS[1]]:
->>>>>>> 577a9f9 (Give people a page for the tokens of their programs, and the API a page of its own)
         return reverse(name, args=[order.pk])
     if name in OF_A_FILE:
         return reverse(name, args=[order.pk, file_of(order).pk])
@@ -105,7 +97,6 @@ def as_role(role: Role | str, organisation: object) -> Client:
 
 def test_the_list_of_doors_in_this_file_is_complete() -> None:
     named = {name for name in get_resolver().reverse_dict if isinstance(name, str)}
-<<<<<<< HEAD
     of_rows = {*OF_AN_ORDER, *OF_A_FILE, *OF_A_DRAFT, *TO_REPEAT, *TO_READ}
     assert named == of_rows | {
         *OPEN,
@@ -115,6 +106,7 @@ def test_the_list_of_doors_in_this_file_is_complete() -> None:
         *OF_A_TRACE,
         *OF_AN_UPLOAD,
         *OF_A_LABORATORY,
+        *OF_TOKENS,
         *LISTS,
         *ROWS,
     }
@@ -132,17 +124,10 @@ def test_the_list_of_doors_in_this_file_is_complete() -> None:
         *OF_THE_FORM,
         *OF_THE_ENGINE,
         *OF_A_TRACE,
+        *OF_TOKENS,
         *LISTS,
         *ROWS,
     ],
-=======
-    of_rows = {*OF_AN_ORDER, *OF_A_FILE, *OF_A_DRAFT, *OF_TOKENS, *TO_REPEAT}
-    assert named == of_rows | {*OPEN, *FOR_ALL, *OF_THE_FORM, *OF_THE_ENGINE, *OF_A_TRACE, *OF_AN_UPLOAD}
-
-
-@pytest.mark.parametrize(
-    "name", [*OF_AN_ORDER, *OF_A_FILE, *OF_A_DRAFT, *OF_AN_UPLOAD, *FOR_ALL, *OF_THE_FORM, *OF_THE_ENGINE, *OF_A_TRACE, *OF_TOKENS]
->>>>>>> 577a9f9 (Give people a page for the tokens of their programs, and the API a page of its own)
 )
 def test_nobody_is_sent_to_the_login_page(order: Order, name: str) -> None:
     response = Client().get(address(name, order))

@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
 import pytest
-from django.db import connections
+from django.db import OperationalError, connections
 
 from accounts.models import Membership
 from accounts.roles import Role
@@ -54,6 +54,18 @@ class TestAgain:
         body = site.wanted(site.upload(caller, checked=False))
         assert caller.post("/orders", body, Idempotency_Key="k1").status_code == 422 and not KeptAnswer.objects.exists()
         checking.check_intake(Intake.objects.get().pk)
+        assert caller.post("/orders", body, Idempotency_Key="k1").status_code == 201
+
+    def test_nothing_is_done_whose_answer_cannot_be_kept(self, site, monkeypatch):
+        def fail(self, *_, **__):
+            raise OperationalError("the disk is full")
+
+        caller = site.caller()
+        body = site.wanted(site.upload(caller))
+        with monkeypatch.context() as full:
+            full.setattr(KeptAnswer, "save", fail)
+            assert caller.post("/orders", body, Idempotency_Key="k1").status_code == 503
+        assert not Order.objects.exists() and not KeptAnswer.objects.exists()
         assert caller.post("/orders", body, Idempotency_Key="k1").status_code == 201
 
     def test_keys_belong_to_an_account_and_answers_to_those_who_may_still_see_them(self, site):

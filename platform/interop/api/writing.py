@@ -1,5 +1,6 @@
 """What every POST has in common: it is done once for its key, and answered after the commit."""
 
+import hashlib
 from collections.abc import Callable
 from typing import Any
 from uuid import UUID
@@ -7,7 +8,6 @@ from uuid import UUID
 from django.http import HttpResponse
 from ninja.params.functions import Header
 
-from foundation.errors import NotFound
 from foundation.reasons import Reason
 from interop.api import shapes
 from interop.api.security import ApiRequest
@@ -26,10 +26,9 @@ SEEN: Any = Header(None, alias="If-Match", description='The ETag of the order as
 def done_once(
     request: ApiRequest, key: str | None, work: Callable[[], Done], *, seen: Callable[[UUID], object], body: str = ""
 ) -> HttpResponse:
-    """Do it, or answer as the first time. `body`: the digest of an upload; without it the body of the request counts."""
-    said = body or request.body.decode("utf-8", "surrogateescape")
-    parts = (request.method or "", request.get_full_path(), request.headers.get("If-Match", ""), said)
-    digest = request_digest(*(part.encode("utf-8", "surrogateescape").hex() for part in parts))
+    """Do it, or answer as the first time. `body`: what was uploaded, in a few words; without it the body of the request counts."""
+    said = body or hashlib.sha256(request.body).hexdigest()
+    digest = request_digest(request.method or "", request.get_full_path(), request.headers.get("If-Match", ""), said)
     done = once(actor=request.auth, key=key or "", digest=digest, work=work, seen=seen)
     headers = {"Cache-Control": NO_STORE, **done.headers, **({"Idempotency-Replayed": "true"} if done.again else {})}
     return HttpResponse(done.body, status=done.status, content_type="application/json", headers=headers)
@@ -41,8 +40,3 @@ def edits_seen(if_match: str | None) -> int:
         raise ApiError(428, Reason.API_PRECONDITION_MISSING, id="{id}")
     number = if_match.strip().removeprefix('"').removesuffix('"')
     return int(number) if number.isascii() and number.isdigit() and len(number) < 10 else 0
-
-
-def gone(_: UUID) -> None:
-    """Nothing can be seen of it."""
-    raise NotFound
