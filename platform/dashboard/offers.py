@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from dashboard.wording import counted, duration
+from dashboard.wording import counted
 from foundation.actor import Actor
 from orders.offers import versions
 from registry.models import TestVersion
@@ -36,7 +36,13 @@ def promise(test: TestVersion, priority: str) -> Promise:
     """Due times counted from acceptance, and how many people sign."""
     scored, released = test.sla_minutes[priority]
     signs = counted(int(test.signatures[priority]), "person", "people")
-    return Promise(priority, duration(scored * 60), duration(released * 60), signs)
+    return Promise(priority, _within(scored), _within(released), signs)
+
+
+def _within(minutes: int) -> str:
+    """15 min, 2 h, 2 h 30 min."""
+    hours, rest = divmod(minutes, 60)
+    return " ".join(filter(None, (f"{hours} h" if hours else "", f"{rest} min" if rest else "")))
 
 
 def protocol_words(protocol: dict[str, object]) -> str:

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from zoneinfo import ZoneInfo
 
+from accounts.sites import main_site
 from orders import clocks
 from orders.clocks import Span, Working
 from orders.models import Hold, Order
@@ -88,13 +89,13 @@ def due(start: datetime, minutes: float, working: Working | None, cut: list[Span
 def hypothetical(test: TestVersion, priority: str, now: datetime) -> datetime:
     """When results would be due of an order that was accepted now."""
     calendar = calendars.counting(test.definition, priority)
-    zone = test.definition.laboratory.time_zone
+    zone = main_site(test.definition.laboratory_id).time_zone
     return due(now, test.sla_minutes[priority][0], working_time(calendar, zone))
 
 
 def zone_of(order: Order) -> str:
     """The zone of the site that performs."""
-    zone: str = order.performing_laboratory.time_zone
+    zone: str = order.performing_site.time_zone
     return zone
 
 

@@ -26,7 +26,10 @@ def kept(page, name):
 
 
 def prepared():
-    make_provider(Organisation.objects.get(code="demo-hospital"), "Dr Rita Ordering", department="Ward 4", phone="+00 000 2001")
+    hospital, laboratory = (Organisation.objects.get(code=code) for code in ("demo-hospital", "demo-laboratory"))
+    make_provider(hospital, "Dr Rita Ordering", department="Ward 4", phone="+00 000 2001")
+    npi = {"identifier_system": "NPI", "identifier": "1234567893"}
+    make_provider(laboratory, "Dr Dana Director", phone="+00 000 1001", alternative="night desk, +00 000 1009", **npi)
     order = Order.objects.select_related("specimen", "test_version").get()
     return order.accession, order.specimen.identifier, str(order.pk), str(order.test_version_id)
 
@@ -36,7 +39,6 @@ def test_a_specimen_is_received_by_keyboard_and_one_that_is_rejected_is_ordered_
     page = person("accessioner").page
     page.goto("/specimens/")
     assert serious(page) == []
-    kept(page, "specimens")
     expect(page.locator("#scan")).to_be_focused()
     page.keyboard.type(label)
     page.keyboard.press("Enter")
@@ -53,6 +55,8 @@ def test_a_specimen_is_received_by_keyboard_and_one_that_is_rejected_is_ordered_
     kept(page, "rejection")
     page.click("#reject")
     expect(page.locator("p.good")).to_contain_text("is rejected")
+    page.goto("/specimens/")
+    kept(page, "specimens")
     for address in ("/providers/", f"/tests/{test}/"):
         page.goto(address)
         assert serious(page) == [], address

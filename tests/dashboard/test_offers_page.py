@@ -4,6 +4,7 @@ import pytest
 from django.urls import reverse
 
 from accounts.roles import Role
+from registry.services import offer_test
 from tests.dashboard.people import Ward, logged_in, read, shown
 from tests.factories import make_laboratory, make_organisation
 
@@ -12,8 +13,6 @@ pytestmark = pytest.mark.django_db
 
 def again(ward: Ward, **changes):
     """The next version of the ward's test."""
-    from registry.services import offer_test
-
     test = ward.test
     kept = {name: getattr(test, name) for name in ("accepts", "reference", "deployment", "protocol", "sla_minutes")}
     return offer_test(laboratory=ward.laboratory, code=test.definition.code, name="Isolate panel", **{**kept, **changes})
@@ -23,7 +22,8 @@ def test_the_page_says_what_the_test_takes_does_and_promises() -> None:
     ward = Ward()
     second = again(ward, signatures={"stat": 1, "asap": 1, "urgent": 1, "routine": 2}, limitations="Knows no missense.")
     page = read(ward.analyst(), "test", second.pk)
-    for words in ("VCF", "centred, 64 bases, forward strand", second.reference.name, "ecoli-orf-2k 1.0", "15 min", "2 people"):
+    scores = ("VCF", "centred, 64 bases, forward strand", second.reference.name, "ecoli-orf-2k 1.0")
+    for words in (*scores, "15 min", "12 h", "2 people"):
         assert shown(words, page), words
     assert "Knows no missense." in page and "version 1</a>" in page and "DEMONSTRATION" in page
     assert "not offered any more" in read(ward.analyst(), "test", ward.test.pk)

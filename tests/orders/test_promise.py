@@ -94,8 +94,7 @@ def test_other_priorities_count_every_minute(test_version):
 def test_a_calendar_that_is_changed_and_a_laboratory_that_moves_change_no_order(test_version, at):
     order, laboratory = placed(test_version), test_version.definition.laboratory
     keep(laboratory, somebody(order), week=["00:00-24:00"] * 7)
-    laboratory.time_zone = "Asia/Kolkata"
-    laboratory.save(update_fields=["time_zone"])
+    laboratory.sites.update(time_zone="Asia/Kolkata")
     assert placed(test_version).result_due == FRIDAY + timedelta(hours=12)
     order = held(order)
     at(FRIDAY + timedelta(minutes=30))
