@@ -6,7 +6,7 @@ import { sayEnded } from "./partials.js";
 const STORE = "helicase.draft";
 const UPLOAD = /^[0-9a-f-]{36}$/;
 const NOT_TYPED = new Set(["csrfmiddlewaretoken", "file", "do", "draft", "draft_version", "told"]);
-const GIVEN = new Set(["test", "organisation", "provider", "site", "priority"]); // alone they are no draft
+const GIVEN = new Set(["test", "organisation", "provider", "site", "priority", "repeats"]); // alone they are no draft
 const PAUSE = 800; // ms without a key before it is saved
 const RETRY = [2, 5, 10, 15]; // s
 const channel = "BroadcastChannel" in window ? new BroadcastChannel("helicase") : null;

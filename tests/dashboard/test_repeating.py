@@ -14,7 +14,7 @@ from orders.models import Intake, Order
 from registry.models import TestVersion
 from tests.dashboard.desk import Desk, vcf
 from tests.dashboard.people import Ward, logged_in, read
-from tests.factories import make_request
+from tests.factories import make_provider, make_request
 from tests.reports.cases import patient
 
 pytestmark = pytest.mark.django_db
@@ -44,6 +44,13 @@ def test_patient_test_and_file_are_filled_in_and_the_specimen_is_not(desk, order
     assert draft.typed["test"] == str(desk.ward.test.pk) and draft.intake.file_id == order.intake.file_id
     assert draft.intake_id != order.intake_id and draft.intake.state == "waiting"  # checked again
     assert not {"specimen_identifier", "collected_at", "stat_reason"} & set(draft.typed)
+
+
+def test_who_asks_is_filled_in(desk):
+    provider = make_provider(desk.ward.hospital, "Dr Rita Ordering", department="Ward 4", phone="+00 1")
+    make_provider(desk.ward.hospital, "Dr Else", department="Ward 9")
+    order = desk.ward.order(provider_id=provider.pk)
+    assert repeat(desk, order).typed["provider"] == provider.label
 
 
 def test_the_specimen_is_filled_in_when_it_is_the_same(desk, order):
