@@ -29,6 +29,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("orders/new/input", new_order.order_input, name="order-input"),
     path("intakes/<uuid:pk>/", new_order.intake, name="intake"),
     path("intakes/<uuid:pk>/finishes", new_order.intake_finishes, name="intake-finishes"),
+    path("intakes/<uuid:pk>/remove", new_order.intake_remove, name="intake-remove"),
     path("orders/<uuid:pk>/", order.order, name="order"),
     path("orders/<uuid:pk>/live", order.order_live, name="order-live"),
     path("orders/<uuid:pk>/cancel", order.order_cancel, name="order-cancel"),

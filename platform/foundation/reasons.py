@@ -179,8 +179,10 @@ class Reason(StrEnum):
     HOLD_LABORATORY = "hold.laboratory", "The laboratory has something to clear up first."
     STAT_REASON_MISSING = "stat.reason-missing", "STAT was asked for without a reason. It runs as STAT; ask for the reason."
     RESULT_ITEM_FAILED = "result.item-failed", "At least one item could not be scored; its row says why."
-    INTAKE_WORKER_LOST = "intake.worker-lost", "The process that checked the file stopped; the check starts again."
-    INTAKE_TOO_SLOW = "intake.too-slow", "Checking the file took more than 15 minutes. Split it, or ask the laboratory."
+    INTAKE_WORKER_LOST = "intake.worker-lost", "The process that checked the file stopped; the check goes on where it was."
+    INTAKE_CONTINUES = "intake.continues", "The file is large: its check made room for others and goes on where it was."
+    INTAKE_WITHDRAWN = "intake.withdrawn", "The upload was removed before its check had ended."
+    INTAKE_TOO_SLOW = "intake.too-slow", "A piece of the file took more than 15 minutes to check. Split it, or ask the laboratory."
     INTAKE_CHECK_FAILED = "intake.check-failed", "The file could not be checked in three attempts. Tell the laboratory."
     REFERENCE_CHANGED = "reference.changed", "The reference file no longer holds the sequences it was registered with."
 

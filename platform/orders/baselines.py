@@ -4,7 +4,7 @@ They belong to the items and not to a run: every run of an order is compared wit
 checked, for all accepted changes of a batch together.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -42,6 +42,16 @@ class Baselines:
         changes = [Change(v.contig, v.position, v.ref, v.alt) for v in accepted]
         said = self._consequences.of(changes) if self._consequences else [NO_ANNOTATION] * len(changes)
         return [Baseline(self._delta(change), words) for change, words in zip(changes, said, strict=True)]
+
+    @property
+    def state(self) -> dict[str, int]:
+        """What was counted so far, for `resume`."""
+        return dict(self._consequences.unknown) if self._consequences else {}
+
+    def resume(self, state: Mapping[str, int]) -> None:
+        """Go on counting where an interrupted check was."""
+        if self._consequences:
+            self._consequences.unknown.update(state)
 
     def facts(self) -> dict[str, Any]:
         """What they were worked out with, for the report; blank where there is none."""

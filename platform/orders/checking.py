@@ -4,7 +4,6 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from datetime import timedelta
-from itertools import islice
 from uuid import UUID
 
 import structlog
@@ -22,7 +21,7 @@ from orders import intake as checker
 from orders import staging, uploads
 from orders.baselines import Baselines
 from orders.machines import INTAKE
-from orders.models import Intake
+from orders.models import Intake, IntakeCheckpoint
 from orders.references import view
 from registry.errors import FileChanged
 from storage.services import path_of
@@ -33,15 +32,18 @@ BATCH = 2_000  # verdicts staged at a time
 FORGOTTEN = timedelta(seconds=30)  # waiting without being taken up
 STALLED = timedelta(minutes=2)  # without progress: the checking worker is gone
 MOST_TRIES = 3
+CHECKPOINT_EVERY = 5.0  # seconds; so much is done again when a worker dies
+SLICE = 60.0  # seconds a file is checked before it makes room for others
 ACTOR = process("intake check")
-LIMITS = checker.Limits(max_items=1_000_000)
+LIMITS = checker.Limits()
 LONGEST_EVENT = 100_000  # bases; the engine's own bound, `engine.structural.LONGEST`
 
 
 def check_intake(pk: UUID) -> None:
-    """Check one waiting upload to its verdict. Does nothing when it is not waiting (a message came twice).
+    """Check one waiting upload to its verdict, from its checkpoint if it has one. Does nothing when it is not waiting.
 
-    A file whose check has died three times is refused with words instead of taking a worker with it for ever.
+    A large file makes room for others after a while and is asked for again. A file whose check has died three times at the
+    same checkpoint is refused with words instead of taking a worker with it for ever.
     """
     intake = _take(pk)
     if intake is None:
@@ -53,6 +55,7 @@ def check_intake(pk: UUID) -> None:
         _check(intake)
     except (staging.Superseded, Stale):
         log.warning("intake.superseded", intake=str(pk))
+        clear_withdrawn(pk)
     except SoftTimeLimitExceeded:
         _give_up(intake, Reason.INTAKE_TOO_SLOW)
     except FileChanged as error:
@@ -67,6 +70,7 @@ def _check(intake: Intake) -> None:
     path = path_of(intake.file.sha256)
     reference = view(intake.test_version.reference)
     beside = Baselines(intake.test_version, reference)
+    kept = IntakeCheckpoint.objects.filter(intake=intake).first()
     check = checker.check(
         path,
         filename=intake.filename,
@@ -75,13 +79,50 @@ def _check(intake: Intake) -> None:
         accept=frozenset(checker.Kind(kind) for kind in intake.test_version.accepts),
         limits=_limits(intake),
         progress=_Reporter(intake),
+        state=checker.unpacked(bytes(kept.state)) if kept else None,
     )
-    verdicts = iter(check)
-    first = list(islice(verdicts, BATCH))
-    stage = staging.begin(intake, path, kind=check.kind or checker.Kind.VCF, limits=LIMITS, beside=beside)
-    for batch in _batches(first, verdicts):
-        stage.write(batch)
-    _settle(intake, check.summary, stage.items, beside)
+    begun, state = time.monotonic(), check.state
+    if kept and state:
+        stage = staging.resume(intake, path, kept, state, limits=LIMITS, beside=beside)
+        batches = check.batches(BATCH)
+    else:
+        batches = check.batches(BATCH)
+        first = next(batches, [])  # the kind is known from then on
+        stage = staging.begin(intake, path, kind=check.kind or checker.Kind.VCF, limits=LIMITS, beside=beside)
+        stage.write(first)
+    if _staged(stage, check, batches, until=begun + SLICE):
+        _settle(intake, check.summary, stage.items, beside)
+    else:
+        _make_room(intake)
+
+
+def _staged(stage: staging.Stage, check: checker.Check, batches: Iterator[list[checker.Verdict]], *, until: float) -> bool:
+    """Stage what comes, with a checkpoint every few seconds; False where the time was up first."""
+    due = time.monotonic() + CHECKPOINT_EVERY
+    for batch in batches:
+        state = check.state if time.monotonic() >= due else None
+        stage.write(batch, state)
+        if state is not None:
+            due = time.monotonic() + CHECKPOINT_EVERY
+            if due > until:
+                return False
+    return True
+
+
+def _make_room(intake: Intake) -> None:
+    """Go to the end of the line, to be gone on with from the checkpoint."""
+    with transaction.atomic():
+        audit.transition(
+            INTAKE, intake, to="waiting", actor=ACTOR, reason=str(Reason.INTAKE_CONTINUES), claimed_at=clock.now(), tries=0
+        )
+        uploads.ask_for_check(intake)
+
+
+def clear_withdrawn(pk: UUID) -> None:
+    """Take away what was staged for an upload that somebody has removed; nothing when nobody has."""
+    intake = Intake.objects.select_related("item_set").filter(pk=pk, state="withdrawn").first()
+    if intake is not None:
+        staging.clear(intake)
 
 
 def _limits(intake: Intake) -> checker.Limits:
@@ -110,10 +151,15 @@ def recover() -> int:
             uploads.ask_for_check(intake)
     stalled = Intake.objects.filter(state="checking", claimed_at__lt=now - STALLED).select_related("file")
     for intake in stalled:
-        with transaction.atomic():
-            audit.transition(INTAKE, intake, to="waiting", actor=ACTOR, reason="intake.worker-lost")
-            uploads.ask_for_check(intake)
+        try:
+            with transaction.atomic():
+                audit.transition(INTAKE, intake, to="waiting", actor=ACTOR, reason=str(Reason.INTAKE_WORKER_LOST))
+                uploads.ask_for_check(intake)
+        except Stale:  # it has moved on, or was removed, since we looked
+            continue
         log.warning("intake.recovered", intake=str(intake.pk))
+    for pk in Intake.objects.filter(state="withdrawn", item_set__isnull=False).values_list("pk", flat=True):
+        clear_withdrawn(pk)
     return len(stalled) + len(forgotten)
 
 
@@ -128,16 +174,10 @@ def _take(pk: UUID) -> Intake | None:
     return intake
 
 
-def _batches(first: list[checker.Verdict], rest: Iterator[checker.Verdict]) -> Iterator[list[checker.Verdict]]:
-    batch = first
-    while batch:
-        yield batch
-        batch = list(islice(rest, BATCH))
-
-
 def _settle(intake: Intake, verdict: checker.FileVerdict, items: int, beside: Baselines) -> None:
     usable = verdict.state is not checker.State.REFUSED and items > 0
     with transaction.atomic():
+        IntakeCheckpoint.objects.filter(intake=intake).delete()
         if usable:
             ItemSet.objects.filter(intake=intake).update(count=items, frozen_at=clock.now())
         else:

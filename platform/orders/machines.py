@@ -34,7 +34,8 @@ INTAKE = Machine(
     table="orders_intake",
     initial=frozenset({"waiting"}),
     edges={
-        "waiting": frozenset({"checking"}),
-        "checking": frozenset({"ready", "refused", "waiting"}),  # back to waiting: the checking worker died
+        "waiting": frozenset({"checking", "withdrawn"}),
+        # Back to waiting: the checking worker died, or makes room for other files.
+        "checking": frozenset({"ready", "refused", "waiting", "withdrawn"}),
     },
 )

@@ -96,16 +96,34 @@ class Intake(models.Model):
     created_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True)
     created_at = models.DateTimeField()
     checked_at = models.DateTimeField(null=True)
-    tries = models.PositiveSmallIntegerField(default=0)  # checks begun; after three that died a person must look at the file
-    claimed_at = models.DateTimeField(null=True)  # when a platform worker last took it up
+    tries = models.PositiveSmallIntegerField(default=0)  # checks begun since the last checkpoint; three that died are the end
+    claimed_at = models.DateTimeField(null=True)  # when a platform worker last moved it on
 
     objects = ScopedManager()
     scope = _PARTIES
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["claimed_at"], condition=Q(state__in=["waiting", "checking"]), name="intake_unchecked"),
+            models.Index(fields=["item_set"], condition=Q(state="withdrawn", item_set__isnull=False), name="intake_to_clear"),
+        ]
 
     @property
     def audit_organisation_id(self) -> UUID:
         """Whose auditors see its events."""
         return self.performing_laboratory_id
+
+
+class IntakeCheckpoint(models.Model):
+    """Where the check of an upload can go on when its worker dies: kept with the rows it had staged, gone when it has ended."""
+
+    intake = models.OneToOneField(Intake, on_delete=models.CASCADE, primary_key=True, related_name="checkpoint")
+    organisation_id = models.UUIDField()  # the performing laboratory
+    state = models.BinaryField()  # of the checker, packed
+    staged = models.JSONField()  # of the stage: items, last line, what the annotation could not say
+    at = models.DateTimeField()
+
+    objects = ScopedManager()
 
 
 class IntakeRecord(models.Model):

@@ -9,12 +9,13 @@ from uuid import UUID
 from django.db import connection, transaction
 
 from engine_queue.models import ItemSet
+from foundation import clock
 from foundation.errors import HelicaseError
 from foundation.reasons import Reason
 from orders import baselines
 from orders.baselines import Baseline, Baselines
-from orders.intake import Kind, Limits, Outcome, SequenceReader, Verdict
-from orders.models import Intake
+from orders.intake import Kind, Limits, Outcome, Place, Resumable, SequenceReader, Verdict, packed
+from orders.models import Intake, IntakeCheckpoint
 
 _ITEM = ("id", "item_set_id", "ordinal", "contig", "position", "ref", "alt", "end_position", "name", "sequence")
 _RECORD = (
@@ -61,9 +62,10 @@ class Stage:
     bases: SequenceReader
     baselines: Baselines
     items: int = 0
+    line: int = 0  # the last one staged
 
-    def write(self, verdicts: Sequence[Verdict]) -> None:
-        """COPY one batch: an item for each accepted verdict, a record for each verdict."""
+    def write(self, verdicts: Sequence[Verdict], checkpoint: Resumable | None = None) -> None:
+        """COPY one batch: an item for each accepted verdict, a record for each verdict; with the state to go on from, if given."""
         accepted = [v for v in verdicts if v.outcome is Outcome.ACCEPTED]
         beside = self.baselines.of(accepted) if self.item_set.kind == "variant" else [baselines.NONE] * len(accepted)
         found = dict(zip(map(id, accepted), beside, strict=True))
@@ -76,7 +78,16 @@ class Stage:
                 _RECORD,
                 (self._record(v, found.get(id(v), baselines.NONE), ids.get(id(v))) for v in verdicts),
             )
-        self.items += len(accepted)
+            self.items, self.line = self.items + len(accepted), verdicts[-1].line if verdicts else self.line
+            if checkpoint is not None:
+                self._keep(checkpoint)
+
+    def _keep(self, checkpoint: Resumable) -> None:
+        """The attempt that comes this far has not died: the file is given its three tries again from here."""
+        staged = {"items": self.items, "line": self.line, "baselines": self.baselines.state}
+        values = {"organisation_id": self.intake.performing_laboratory_id, "state": packed(checkpoint), "staged": staged}
+        IntakeCheckpoint.objects.update_or_create(intake=self.intake, defaults={**values, "at": clock.now()})
+        Intake.objects.filter(pk=self.intake.pk).update(tries=1)
 
     def _item(self, v: Verdict, pk: int, ordinal: int) -> tuple[Any, ...]:
         sequence = "" if self.item_set.kind == "variant" else self.bases.read(v.sequence_offset, v.sequence_length)
@@ -126,8 +137,27 @@ def begin(intake: Intake, path: Path, *, kind: Kind, limits: Limits, beside: Bas
     return Stage(intake, item_set, SequenceReader(path, limits=limits), beside)
 
 
+def resume(
+    intake: Intake, path: Path, checkpoint: IntakeCheckpoint, state: Resumable, *, limits: Limits, beside: Baselines
+) -> Stage:
+    """The stage of a check that was interrupted, as its checkpoint knew it: what was written after that is taken away."""
+    item_set, staged = intake.item_set, checkpoint.staged
+    if item_set is None:
+        raise Superseded(code=str(Reason.INTAKE_WORKER_LOST))
+    records = "SELECT id FROM orders_intakerecord WHERE intake_id = %s AND line > %s LIMIT %s"
+    _batchwise(intake, f"DELETE FROM orders_intakerecord WHERE id IN ({records})", intake.pk, staged["line"])  # noqa: S608
+    items = "SELECT id FROM engine_queue_item WHERE item_set_id = %s AND ordinal >= %s LIMIT %s"
+    _batchwise(intake, f"DELETE FROM engine_queue_item WHERE id IN ({items})", item_set.pk, staged["items"])  # noqa: S608
+    beside.resume(staged["baselines"])
+    bases = SequenceReader(path, limits=limits, start=Place(*state["place"]))
+    return Stage(intake, item_set, bases, beside, staged["items"], staged["line"])
+
+
 def clear(intake: Intake) -> None:
     """Take away everything staged for an intake that nothing was ordered on, a batch at a time."""
+    with transaction.atomic():
+        _still_ours(intake)
+        IntakeCheckpoint.objects.filter(intake=intake).delete()
     records = "SELECT id FROM orders_intakerecord WHERE intake_id = %s LIMIT %s"
     _batchwise(intake, f"DELETE FROM orders_intakerecord WHERE id IN ({records})", intake.pk)  # noqa: S608
     drop_items(intake)
@@ -151,17 +181,18 @@ def drop_items(intake: Intake) -> None:
 
 def _still_ours(intake: Intake) -> None:
     """Lock the upload's row and compare: the version that `checking` gave is the fencing token of this attempt."""
-    rows = Intake.objects.select_for_update(of=("self",)).filter(pk=intake.pk, state="checking", version=intake.version)
+    mine = {"pk": intake.pk, "state__in": ("checking", "withdrawn"), "version": intake.version}
+    rows = Intake.objects.select_for_update(of=("self",)).filter(**mine)
     if not rows.exists():
         raise Superseded(code=str(Reason.INTAKE_WORKER_LOST))
 
 
-def _batchwise(intake: Intake, sql: str, key: UUID) -> None:
+def _batchwise(intake: Intake, sql: str, *keys: UUID | int) -> None:
     """Run a statement until it finds nothing more: each stays far below the role's time limit, whatever the file's size."""
     while True:
         with transaction.atomic(), connection.cursor() as cursor:
             _still_ours(intake)
-            cursor.execute(sql, [key, BATCH])
+            cursor.execute(sql, [*keys, BATCH])
             if cursor.rowcount < BATCH:
                 return
 

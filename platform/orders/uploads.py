@@ -12,6 +12,8 @@ from audit import services as audit
 from foundation import clock
 from foundation.actor import Actor
 from foundation.errors import Refused
+from foundation.reasons import Reason
+from orders.machines import INTAKE
 from orders.models import Intake
 from outbox import services as outbox
 from registry.models import TestVersion
@@ -74,6 +76,21 @@ def check_again(*, actor: Actor, intake: Intake, test_version: TestVersion) -> I
     require(actor, Verb.PLACE, intake.ordering_organisation_id)
     with transaction.atomic():
         return _ask(actor, test_version, intake.ordering_organisation_id, intake.file, intake.filename, intake.sample)
+
+
+def withdraw(*, actor: Actor, intake: Intake) -> None:
+    """Remove an upload whose check has not ended: the check stops, and what it has written goes.
+
+    Raises `Refused` where it has ended: then the verdict stays, and without an order nothing comes of it.
+    """
+    require(actor, Verb.PLACE, intake.ordering_organisation_id)
+    with transaction.atomic():
+        locked = Intake.objects.select_for_update().get(pk=intake.pk)
+        if locked.state == "withdrawn":
+            return
+        if locked.state not in ("waiting", "checking"):
+            raise Refused("The check has ended already. Nothing is ordered on the file unless you do it.", code="intake.ended")
+        audit.transition(INTAKE, locked, to="withdrawn", actor=actor, reason=str(Reason.INTAKE_WITHDRAWN))
 
 
 def _ask(actor: Actor, test: TestVersion, organisation_id: UUID, stored: StoredFile, name: str, sample: str) -> Intake:

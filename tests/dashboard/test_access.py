@@ -1,5 +1,7 @@
 """Who gets which page: the owner, the colleague, the stranger, and nobody at all."""
 
+from uuid import uuid4
+
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
@@ -9,8 +11,8 @@ from accounts.roles import Role
 from casefile.attachments import attach
 from casefile.models import Attachment
 from foundation import clock
-from orders.models import Order
-from tests.factories import make_actor, make_laboratory, make_organisation, make_user
+from orders.models import Intake, Order
+from tests.factories import make_actor, make_laboratory, make_organisation, make_ready_intake, make_user
 from tests.reports import cases
 
 pytestmark = pytest.mark.django_db
@@ -234,6 +236,18 @@ def test_a_stranger_cannot_order_on_somebody_elses_upload(order: Order) -> None:
     stranger = as_role(Role.REQUESTER, make_organisation())
     page = stranger.get(reverse("order-new"), {"intake": str(order.intake_id)}).content.decode()
     assert order.intake.filename not in page
+
+
+def test_a_stranger_removes_nobodys_upload_and_its_owner_does() -> None:
+    intake = make_ready_intake()
+    Intake.objects.filter(pk=intake.pk).delete()
+    intake.pk, intake.state, intake.item_set, intake._state.adding = uuid4(), "waiting", None, True
+    intake.save()
+    address = reverse("intake-remove", args=[intake.pk])
+    assert as_role(Role.REQUESTER, make_organisation()).post(address).status_code == 404
+    assert as_role(Role.REVIEWER, intake.ordering_organisation).post(address).status_code == 409
+    assert b"is removed" in as_role(Role.REQUESTER, intake.ordering_organisation).post(address).content
+    assert Intake.objects.get(pk=intake.pk).state == "withdrawn"
 
 
 def test_a_search_never_finds_what_belongs_to_others(order: Order) -> None:

@@ -20,6 +20,7 @@ from dashboard.verdicts import verdict
 from dashboard.views.responses import page
 from dashboard.wording import PRIORITY_HINT
 from foundation.errors import HelicaseError, NotPermitted, Refused
+from orders import uploads
 from orders.models import Intake
 from orders.selectors import intake_for, order_for
 
@@ -116,6 +117,20 @@ def order_input(request: ActorRequest) -> HttpResponse:
         said = {"input_errors": [str(error)], "two_inputs": placing.two_inputs(error), "swap": True}
         return render(request, "dashboard/parts/verdict.html", said, status=422)
     return render(request, "dashboard/parts/verdict.html", _panel(intake))
+
+
+@require_POST
+@page
+def intake_remove(request: ActorRequest, pk: UUID) -> HttpResponse:
+    """Stop the check of an upload that was the wrong one; what is left is an input still to be chosen."""
+    found = intake_for(request.actor, pk)
+    try:
+        uploads.withdraw(actor=request.actor, intake=found)
+    except Refused as error:
+        found = intake_for(request.actor, pk)
+        said = {"input_errors": [str(error)], "verdict": verdict(found), "swap": True}
+        return render(request, "dashboard/parts/verdict.html", said, status=409)
+    return render(request, "dashboard/parts/verdict.html", {"removed": found.filename, "swap": True})
 
 
 @page

@@ -16,7 +16,10 @@ from pathlib import Path
 from orders.intake.check import EVERY_KIND, Check
 from orders.intake.contig_names import human_accessions
 from orders.intake.errors import FileChanged, IntakeError, NotFinished, ReferenceUnusable
+from orders.intake.reading import Place
 from orders.intake.reference import Contig, FastaReference, ReferenceView
+from orders.intake.resuming import State as Resumable
+from orders.intake.resuming import packed, unpacked
 from orders.intake.sequences import SequenceReader, read_sequences
 from orders.intake.verdicts import (
     BuildProof,
@@ -44,17 +47,21 @@ __all__ = [
     "Limits",
     "NotFinished",
     "Outcome",
+    "Place",
     "Problem",
     "Progress",
     "ReferenceUnusable",
     "ReferenceView",
+    "Resumable",
     "SequenceReader",
     "State",
     "Verdict",
     "Zygosity",
     "check",
     "human_accessions",
+    "packed",
     "read_sequences",
+    "unpacked",
 ]
 
 
@@ -67,8 +74,12 @@ def check(
     accept: frozenset[Kind] = EVERY_KIND,
     limits: Limits | None = None,
     progress: Callable[[Progress], None] | None = None,
+    state: Resumable | None = None,
 ) -> Check:
-    """Iterate the result for the verdicts; `.summary` afterwards is the verdict on the file. `progress` is called per chunk."""
+    """Iterate the result for the verdicts; `.summary` afterwards is the verdict on the file. `progress` is called per chunk.
+
+    `state` is that of an interrupted check of the same file; `.resumed` says whether it could be used.
+    """
     return Check(
         path,
         filename=filename,
@@ -77,4 +88,5 @@ def check(
         accept=accept,
         limits=limits or Limits(),
         progress=progress,
+        state=state,
     )

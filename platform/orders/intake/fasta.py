@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Self
 
 from foundation.reasons import Reason
 from orders.intake.bases import Letters
@@ -12,7 +13,7 @@ from orders.intake.lines import FRAGMENT, Fragment, Lines
 from orders.intake.sequence_names import SequenceNames
 from orders.intake.shown import shown, stored
 from orders.intake.vcf_header import note_encoding
-from orders.intake.verdicts import Outcome, Tally, Verdict
+from orders.intake.verdicts import BOUNDARY, Boundary, Outcome, Tally, Verdict
 
 
 @dataclass
@@ -24,25 +25,44 @@ class _Sequence:
     letters: Letters = field(default_factory=Letters)
 
 
-def check_fasta(lines: Lines, tally: Tally) -> Iterator[Verdict]:
-    names = SequenceNames(tally)
-    current: _Sequence | None = None
-    fresh = True  # the next fragment begins a line
-    for fragment in lines.fragments():
-        if fresh and fragment.data.startswith(b">"):
-            if current is not None:
-                yield _judged(current, tally)
-            current = _opened(fragment, names, tally)
-        elif fresh and fragment.ends and not fragment.data.strip():
-            tally.note(Reason.FILE_BLANK_LINES, fragment.line)
-        elif current is None:
-            raise FileRefused(Reason.FASTA_NO_NAME_LINE, at_line=fragment.line)
-        else:
-            current.offset = current.offset or fragment.offset
-            current.letters.add(fragment.data, fragment.line, ends=fragment.ends)
-        fresh = fragment.ends
-    if current is not None:
-        yield _judged(current, tally)
+class Sequences:
+    """The sequences of one FASTA; iterate `verdicts` once."""
+
+    def __init__(self, tally: Tally, names: SequenceNames) -> None:
+        self._tally = tally
+        self._names = names
+        self._current: _Sequence | None = None
+
+    @property
+    def state(self) -> list[Any] | None:
+        """The sequence whose name line was read last and whose bases come next, for `resumed`."""
+        current = self._current
+        return [current.line, current.name.hex(), current.first] if current else None
+
+    def resumed(self, state: Sequence[Any] | None) -> Self:
+        """The same sequences, as they were left."""
+        self._current = _Sequence(state[0], bytes.fromhex(state[1]), state[2]) if state else None
+        return self
+
+    def verdicts(self, lines: Lines) -> Iterator[Verdict | Boundary]:
+        fresh = True  # the next fragment begins a line
+        for fragment in lines.fragments():
+            current = self._current
+            if fresh and fragment.data.startswith(b">"):
+                if current is not None:
+                    yield _judged(current, self._tally)
+                self._current = _opened(fragment, self._names, self._tally)
+                yield BOUNDARY
+            elif fresh and fragment.ends and not fragment.data.strip():
+                self._tally.note(Reason.FILE_BLANK_LINES, fragment.line)
+            elif current is None:
+                raise FileRefused(Reason.FASTA_NO_NAME_LINE, at_line=fragment.line)
+            else:
+                current.offset = current.offset or fragment.offset
+                current.letters.add(fragment.data, fragment.line, ends=fragment.ends)
+            fresh = fragment.ends
+        if self._current is not None:
+            yield _judged(self._current, self._tally)
 
 
 def _opened(fragment: Fragment, names: SequenceNames, tally: Tally) -> _Sequence:

@@ -15,7 +15,7 @@ from orders.intake.errors import FileRefused
 from orders.intake.lines import Fragment, Lines
 from orders.intake.sequence_names import SequenceNames
 from orders.intake.shown import character, shown, stored
-from orders.intake.verdicts import Outcome, Tally, Verdict
+from orders.intake.verdicts import BOUNDARY, Boundary, Outcome, Tally, Verdict
 
 _NOT_A_QUALITY = re.compile(rb"[^\x21-\x7e]")
 _CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
@@ -34,9 +34,8 @@ class _Read:
         return (self.title.data[1:].split() or [b""])[0]
 
 
-def check_fastq(lines: Lines, tally: Tally) -> Iterator[Verdict]:
+def check_fastq(lines: Lines, tally: Tally, names: SequenceNames) -> Iterator[Verdict | Boundary]:
     """A verdict per read; after a faulty one the file is refused."""
-    names = SequenceNames(tally)
     source = lines.whole()
     for title in source:
         if not title.data.strip():
@@ -51,6 +50,7 @@ def check_fastq(lines: Lines, tally: Tally) -> Iterator[Verdict]:
             yield Verdict(line=line, outcome=Outcome.REFUSED, code=fault.reason, reason=str(fault), name=name)
             raise
         yield _judged(read, letters, names.first_line(read.name, title.line), tally)
+        yield BOUNDARY
 
 
 def _read(title: Fragment, source: Iterator[Fragment]) -> _Read:

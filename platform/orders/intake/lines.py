@@ -25,9 +25,10 @@ class Fragment(NamedTuple):
 class Lines:
     """One pass over a text, by whole lines or by fragments of bounded size."""
 
-    def __init__(self, chunks: Iterable[bytes], tally: Tally) -> None:
+    def __init__(self, chunks: Iterable[bytes], tally: Tally, *, line: int = 1, offset: int = 0) -> None:
         self._chunks = chunks
         self._tally = tally
+        self.line, self.offset = line, offset  # where the text behind the last fragment begins
 
     def fragments(self) -> Iterator[Fragment]:
         """Pieces of at most a chunk: for sequences, whose single line may hold a whole chromosome."""
@@ -57,17 +58,19 @@ class Lines:
             size = 0
 
     def _raw(self) -> Iterator[Fragment]:
-        line, offset, rest, within = 1, 0, b"", False
+        line, offset, rest, within = self.line, self.offset, b"", False
         for chunk in self._chunks:
             if offset == 0 and line == 1 and not rest and chunk.startswith(BYTE_ORDER_MARK):
                 self._tally.note(Reason.FILE_BOM, 1)
                 offset, chunk = len(BYTE_ORDER_MARK), chunk[len(BYTE_ORDER_MARK) :]
             *whole, rest = (rest + chunk).split(b"\n")
             for data in whole:
-                yield Fragment(line, offset, data, ends=True)
+                fragment = Fragment(line, offset, data, ends=True)
                 offset += len(data) + 1
                 line += 1
                 within = False
+                self.line, self.offset = line, offset
+                yield fragment
             if len(rest) > FRAGMENT:
                 # A carriage return stays back: the line end it belongs to may open the next chunk.
                 data = rest[:-1] if rest.endswith(b"\r") else rest
@@ -76,4 +79,5 @@ class Lines:
                 rest, within = rest[len(data) :], True
         if rest or within:
             self._tally.note(Reason.FILE_NO_FINAL_NEWLINE, line)
+            self.line, self.offset = line + 1, offset + len(rest)
             yield Fragment(line, offset, rest, ends=True)

@@ -11,10 +11,10 @@ import re
 import tempfile
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple, Self
 
 import pysam.bcftools
 from pysam.utils import SamtoolsError
@@ -22,7 +22,7 @@ from pysam.utils import SamtoolsError
 from foundation.reasons import Reason
 from orders.intake.errors import FileRefused
 from orders.intake.reference import ReferenceView
-from orders.intake.verdicts import Limits, Outcome, Verdict
+from orders.intake.verdicts import BOUNDARY, Boundary, Limits, Outcome, Verdict
 
 FLANK, WIDER = 200, 16
 _NOT_A_BASE = re.compile("[^ACGT]")
@@ -36,16 +36,26 @@ class Allele(NamedTuple):
     alt: str
 
 
-def normalised(verdicts: Iterator[Verdict], *, reference: ReferenceView, limits: Limits) -> Iterator[Verdict]:
-    """The same verdicts in the same order; accepted ones gain their normalised form and a flag where they repeat."""
-    repeats = _Repeats(limits.remembered_variants)
+def normalised(
+    verdicts: Iterator[Verdict | Boundary], *, reference: ReferenceView, limits: Limits, repeats: Repeats
+) -> Iterator[Verdict | Boundary]:
+    """The same verdicts in the same order; accepted ones gain their normalised form and a flag where they repeat.
+
+    A boundary is passed on where nothing is held back, which is between two records unless one has thousands of ALT.
+    """
     batch: list[Verdict] = []
     try:
         for verdict in verdicts:
-            batch.append(verdict)
-            if len(batch) >= limits.batch:
+            if not isinstance(verdict, Boundary):
+                batch.append(verdict)
+                full = len(batch) >= 2 * limits.batch
+            else:
+                full = len(batch) >= limits.batch
+            if full:
                 yield from _settled(batch, reference, repeats)
                 batch = []
+            if verdict is BOUNDARY and not batch:
+                yield BOUNDARY
     except FileRefused:
         yield from _settled(batch, reference, repeats)
         raise
@@ -67,12 +77,22 @@ def left_aligned(alleles: list[Allele], reference: ReferenceView) -> list[Allele
     return results
 
 
-class _Repeats:
+class Repeats:
     """Accepted variants seen lately, with the line they were first on. Sorted files need no more than a handful."""
 
     def __init__(self, kept: int) -> None:
         self._kept = kept
         self._lines: OrderedDict[tuple[Allele, int], int] = OrderedDict()
+
+    @property
+    def state(self) -> list[list[str | int]]:
+        """Every variant with its line, the one seen first before the others, for `resumed`."""
+        return [[*allele, end, line] for (allele, end), line in self._lines.items()]
+
+    def resumed(self, state: Sequence[Any]) -> Self:
+        """The same variants, as they were left."""
+        self._lines = OrderedDict(((Allele(*allele), end), line) for *allele, end, line in state)
+        return self
 
     def first_line(self, allele: Allele, end: int, line: int) -> int | None:
         """`end` is that of a symbolic event."""
@@ -84,7 +104,7 @@ class _Repeats:
         return None
 
 
-def _settled(batch: list[Verdict], reference: ReferenceView, repeats: _Repeats) -> Iterator[Verdict]:
+def _settled(batch: list[Verdict], reference: ReferenceView, repeats: Repeats) -> Iterator[Verdict]:
     movable = [_submitted(verdict) for verdict in batch if verdict.outcome is Outcome.ACCEPTED and _moves(verdict)]
     moved = iter(left_aligned(movable, reference))
     for verdict in batch:
@@ -104,7 +124,7 @@ def _moves(verdict: Verdict) -> bool:
     return not verdict.end and len(verdict.ref) + len(verdict.alt) > 2
 
 
-def _with_form(verdict: Verdict, form: Allele | None, repeats: _Repeats) -> Verdict:
+def _with_form(verdict: Verdict, form: Allele | None, repeats: Repeats) -> Verdict:
     flags, words = list(verdict.flags), [verdict.reason] if verdict.reason else []
     if form is None:
         flags.append(Reason.VCF_NOT_NORMALISED)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
+from typing import Any, Self
 
 from foundation.reasons import Reason
 from orders.intake.verdicts import Tally
@@ -12,6 +14,16 @@ class SequenceNames:
     def __init__(self, tally: Tally) -> None:
         self._tally = tally
         self._lines: dict[bytes, int] = {}
+
+    @property
+    def state(self) -> list[str | int]:
+        """Every name's digest and line, one after the other, for `resumed`."""
+        return [part for name, line in self._lines.items() for part in (name.hex(), line)]
+
+    def resumed(self, state: Sequence[Any]) -> Self:
+        """The same names, as they were left."""
+        self._lines = {bytes.fromhex(name): line for name, line in zip(state[::2], state[1::2], strict=True)}
+        return self
 
     def first_line(self, name: bytes, line: int) -> int | None:
         """The line where the same name was first seen, or None; the name is remembered while there is room."""

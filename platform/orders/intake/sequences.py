@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from orders.intake.errors import FileChanged
-from orders.intake.reading import Source
+from orders.intake.reading import Place, Source
 from orders.intake.verdicts import Limits, Verdict
 
 _BLANKS = b" \t\r\n"
@@ -16,9 +16,9 @@ _RNA = bytes.maketrans(b"Uu", b"Tt")
 class SequenceReader:
     """Reads the sequences of one checked FASTA or FASTQ, front to back."""
 
-    def __init__(self, path: Path, *, limits: Limits) -> None:
-        self._chunks = Source(path, limits=limits).chunks()
-        self._start, self._text = 0, b""  # the part of the text at hand, and where it begins
+    def __init__(self, path: Path, *, limits: Limits, start: Place | None = None) -> None:
+        self._chunks = Source(path, limits=limits, start=start).chunks()
+        self._start, self._text = start.text if start else 0, b""  # the part of the text at hand, and where it begins
 
     def read(self, offset: int, length: int) -> str:
         """The bases of a verdict, upper case, U as T; offsets must ascend. Raises FileChanged where the file is another now."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any, Self
 
 from foundation.reasons import Reason
 from orders.intake import alleles, build_proof, events, genotype
@@ -14,7 +15,7 @@ from orders.intake.lines import Fragment
 from orders.intake.reference import ReferenceView
 from orders.intake.shown import character, shown, stored
 from orders.intake.vcf_header import FIXED_COLUMNS, FORMAT_COLUMN, Header, note_encoding
-from orders.intake.verdicts import Outcome, Tally, Verdict, Zygosity
+from orders.intake.verdicts import BOUNDARY, Boundary, Outcome, Tally, Verdict, Zygosity
 
 _CONTROL = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 LONGEST_POSITION = 10  # digits
@@ -55,7 +56,18 @@ class Records:
         self._last: tuple[str, int] = ("", 0)
         self._left: set[str] = set()  # contigs that records have moved on from
 
-    def verdicts(self, lines: Iterator[Fragment]) -> Iterator[Verdict]:
+    @property
+    def state(self) -> dict[str, Any]:
+        """What is remembered from record to record, for `resumed`."""
+        return {"last": list(self._last), "left": sorted(self._left)}
+
+    def resumed(self, state: Mapping[str, Any]) -> Self:
+        """The same records, as they were left."""
+        contig, position = state["last"]
+        self._last, self._left = (contig, position), set(state["left"])
+        return self
+
+    def verdicts(self, lines: Iterator[Fragment]) -> Iterator[Verdict | Boundary]:
         for fragment in lines:
             if not fragment.data.strip():
                 self._tally.note(Reason.FILE_BLANK_LINES, fragment.line)
@@ -63,6 +75,7 @@ class Records:
                 self._hash_line(fragment)
             else:
                 yield from self._judged(fragment)
+                yield BOUNDARY
         if not self._tally.records:
             raise FileRefused(Reason.VCF_NO_RECORDS, at_line=self._tally.lines or None)
         build_proof.conclude(self._reference, self._tally)

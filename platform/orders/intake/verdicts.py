@@ -84,6 +84,13 @@ class Verdict:
     sequence_length: int = 0  # bases
 
 
+class Boundary:
+    """Between two records: what came before is judged, and nothing behind it was read. Here a check can be interrupted."""
+
+
+BOUNDARY = Boundary()
+
+
 @dataclass(frozen=True)
 class Problem:
     """Something about the file as a whole; fatal ones refuse it."""
