@@ -240,7 +240,6 @@ def test_a_stranger_cannot_order_on_somebody_elses_upload(order: Order) -> None:
 
 def test_a_stranger_removes_nobodys_upload_and_its_owner_does() -> None:
     intake = make_ready_intake()
-    Intake.objects.filter(pk=intake.pk).delete()
     intake.pk, intake.state, intake.item_set, intake._state.adding = uuid4(), "waiting", None, True
     intake.save()
     address = reverse("intake-remove", args=[intake.pk])
