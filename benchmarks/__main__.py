@@ -24,6 +24,7 @@ WORKLOADS = {  # name: module and function, imported when it runs
     "stat-platform": ("benchmarks.stat_platform", "stat_platform"),
     "reach": ("benchmarks.reach", "reach"),
     "preempted": ("benchmarks.preempted", "preempted"),
+    "intake": ("benchmarks.intake", "intake"),
     "scheduler": ("benchmarks.scheduler", "scheduler"),
     "kernels": ("benchmarks.kernel_figures", "kernels"),
 }

@@ -35,7 +35,7 @@ class Laboratory:
         self.actor, self.by = actor_for(user), ("--by", user.email)
         made.manage("register_reference", str(workloads.APP), "--name", "chr21-app", "--markov-order", "2", *self.by)
         with gzip.open(workloads.APP, "rt") as file:
-            self._contig = file.readline()[1:].split()[0]
+            self.contig = file.readline()[1:].split()[0]
             self.bases = "".join(line.strip().upper() for line in file)
 
     def offer(self, test: str, *, window: int, accepts: str = "vcf") -> None:
@@ -61,7 +61,7 @@ class Laboratory:
         for at in places:
             base = self.bases[at]
             other = drawn.choice([one for one in "ACGT" if one != base])
-            rows.append(f"{self._contig}\t{at + 1}\t.\t{base}\t{other}\t.\tPASS\t.")
+            rows.append(f"{self.contig}\t{at + 1}\t.\t{base}\t{other}\t.\tPASS\t.")
         return test, "\n".join(["##fileformat=VCFv4.3", "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO", *rows, ""])
 
     def ready(self, made: Upload) -> Any:

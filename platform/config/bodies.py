@@ -35,7 +35,7 @@ Application = Callable[[Scope, Receive, Send], Coroutine[Any, Any, None]]
 
 SMALL = 1024 * 1024  # bytes: every form without a file
 LINGER_S = 3.0  # how long a refused sender is still listened to: a socket closed at once takes the answer with it
-UPLOADS = ("order-new", "order-input")  # the addresses that take a file
+UPLOADS = ("order-new", "order-input", "bulk-new")  # the addresses that take a file
 FOR_PROGRAMS = "/api/"  # below it, a token says who sends, and no page is answered
 API_UPLOADS = ("api-v1:intakes",)
 ATTACHED = re.compile(r"/orders/[0-9a-f-]{36}/files")  # and those that take one to be laid beside an order

@@ -30,6 +30,7 @@ class Entry:
 ENTRIES = (
     Entry("Worklist", "worklist", Verb.VIEW_ORDER),
     Entry("New order", "order-new", Verb.PLACE),
+    Entry("Bulk orders", "bulk-new", Verb.PLACE),
     Entry("Specimens", "specimens", Verb.RECEIVE_SPECIMEN),
     Entry("Engine", "engine", Verb.VIEW_ENGINE),
     Entry("Turnaround", "turnaround", Verb.VIEW_TURNAROUND),

@@ -4,6 +4,7 @@ from django.urls import URLPattern, URLResolver, path
 
 from dashboard.views import (
     audit,
+    bulk,
     directory,
     engine,
     new_order,
@@ -27,6 +28,11 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("orders/new/draft", new_order.order_draft, name="order-draft"),
     path("orders/new/drafts/<uuid:pk>/discard", new_order.order_draft_discard, name="order-draft-discard"),
     path("orders/new/input", new_order.order_input, name="order-input"),
+    path("orders/bulk/", bulk.bulk_new, name="bulk-new"),
+    path("orders/bulk/manifest.csv", bulk.bulk_template, name="bulk-template"),
+    path("orders/bulk/<uuid:pk>/", bulk.bulk_one, name="bulk"),
+    path("orders/bulk/<uuid:pk>/live", bulk.bulk_live, name="bulk-live"),
+    path("orders/bulk/<uuid:pk>/verdict.csv", bulk.bulk_verdict, name="bulk-verdict.csv"),
     path("intakes/<uuid:pk>/", new_order.intake, name="intake"),
     path("intakes/<uuid:pk>/finishes", new_order.intake_finishes, name="intake-finishes"),
     path("intakes/<uuid:pk>/remove", new_order.intake_remove, name="intake-remove"),

@@ -92,6 +92,7 @@ class Reason(StrEnum):
     VCF_ALT_EQUALS_REF = "vcf.alt-equals-ref", "ALT equals REF: that is no variant."
     VCF_GENOTYPE_SYNTAX = "vcf.genotype-syntax", "Genotype “{genotype}” of sample {sample} cannot be read."
     VCF_GENOTYPE_INDEX = "vcf.genotype-index", "Genotype “{genotype}” names allele {index}, the record has {count} ALT."
+    VCF_GENOTYPE_TWICE = "vcf.genotype-twice", "FORMAT names GT twice: which of the two the sample has is not known."
 
     # A VCF allele: parked, this version cannot score it.
     VCF_REF_UNKNOWN_BASE = "vcf.ref-unknown-base", "REF holds N, an unknown base; it cannot be scored."
@@ -105,6 +106,7 @@ class Reason(StrEnum):
     VCF_ALT_DUPLICATION = "vcf.alt-symbolic-duplication", "Symbolic duplication {alt}: not scored by the protocol of this test."
     VCF_ALT_INVERSION = "vcf.alt-symbolic-inversion", "Symbolic inversion {alt}: not scored by the protocol of this test."
     VCF_END_MISSING = "vcf.end-missing", "{alt} has neither END nor SVLEN: where it ends is not known."
+    VCF_END_TWICE = "vcf.end-twice", "INFO gives {alt} two different values of END or SVLEN: where it ends is not known."
     VCF_EVENT_TOO_LONG = "vcf.event-too-long", "{alt} spans {length} bases, at most {limit} are scored."
     VCF_ALT_INSERTION = "vcf.alt-symbolic-insertion", "Symbolic insertion {alt}: not scored in this version."
     VCF_ALT_COPY_NUMBER = "vcf.alt-symbolic-copy-number", "Copy number allele {alt}: not scored in this version."
@@ -185,6 +187,53 @@ class Reason(StrEnum):
     INTAKE_TOO_SLOW = "intake.too-slow", "A piece of the file took more than 15 minutes to check. Split it, or ask the laboratory."
     INTAKE_CHECK_FAILED = "intake.check-failed", "The file could not be checked in three attempts. Tell the laboratory."
     REFERENCE_CHANGED = "reference.changed", "The reference file no longer holds the sequences it was registered with."
+
+    # A manifest of orders as a whole, and its rows.
+    MANIFEST_TOO_LARGE = "manifest.too-large", "The table is larger than {limit}. Split it."
+    MANIFEST_TOO_MANY_ROWS = "manifest.too-many-rows", "The table has more than {limit} rows. Split it."
+    MANIFEST_NO_ROWS = "manifest.no-rows", "The table holds no order: there is nothing below its header."
+    MANIFEST_ENCODING = "manifest.encoding", "The table is not UTF-8: {detail}. Save it as “CSV UTF-8”."
+    MANIFEST_NO_COLUMNS = "manifest.no-columns", "The first row has no columns separated by comma, semicolon or tab."
+    MANIFEST_UNKNOWN_COLUMN = (
+        "manifest.unknown-column",
+        "The header (read with {delimiter}s) names a column that no manifest has: {columns}. Columns are: {known}.",
+    )
+    MANIFEST_COLUMN_TWICE = "manifest.column-twice", "The header names a column twice: {columns}."
+    MANIFEST_COLUMN_MISSING = "manifest.column-missing", "The header lacks: {columns}."
+    MANIFEST_QUOTES = "manifest.quotes", "Line {line} is no row of the table ({detail}): a quotation mark is not closed."
+    MANIFEST_ZIP_DAMAGED = "manifest.zip-damaged", "The ZIP cannot be read ({detail}): it is damaged or was cut off."
+    MANIFEST_ENTRIES = "manifest.entries", "The ZIP has more than {limit} entries. Split it."
+    MANIFEST_UNPACKED = "manifest.unpacked", "The ZIP unpacks to more than {limit}. Split it."
+    MANIFEST_BOMB = "manifest.bomb", "The entry {name} unpacks to more than {ratio} times its size; that is no sequencing data."
+    MANIFEST_ENTRY_PATH = "manifest.entry-path", "The ZIP has an entry that leads out of it or to a drive: {name}."
+    MANIFEST_ENTRY_LINK = "manifest.entry-link", "The ZIP has an entry that is a link and no file: {name}."
+    MANIFEST_ENTRY_LOCKED = "manifest.entry-locked", "The ZIP is protected by a password (entry {name}). Make it without one."
+    MANIFEST_ENTRY_TWICE = "manifest.entry-twice", "The ZIP has two entries of one name: {name}."
+    MANIFEST_ENTRY_DAMAGED = "manifest.entry-damaged", "The entry {name} of the ZIP cannot be unpacked ({detail})."
+    MANIFEST_NOT_ONE_TABLE = (
+        "manifest.not-one-table",
+        "The ZIP must hold one table: a file named manifest.csv, or a single .csv, .tsv or .txt. It has: {found}.",
+    )
+    MANIFEST_CELLS = "manifest.cells", "The row has {found} cells, the header {expected}."
+    MANIFEST_CELL_TOO_LONG = "manifest.cell-too-long", "The cell is longer than {limit} characters."
+    MANIFEST_CONTROL_CHARACTER = "manifest.control-character", "The cell holds a line end or a control character."
+    MANIFEST_DATE = "manifest.date", "Write the date as YYYY-MM-DD; the cell holds: {found}."
+    MANIFEST_TIME = "manifest.time", "Write date and time as YYYY-MM-DD HH:MM; the cell holds: {found}."
+    MANIFEST_TIME_SKIPPED = "manifest.time-skipped", "The clocks skipped this time in {zone}: it did not exist."
+    MANIFEST_TIME_TWICE = "manifest.time-twice", "This time came twice in {zone}. Write which one it was: {first} or {second}."
+    MANIFEST_STAT_REASON = "manifest.stat-reason", "Say why this order is STAT."
+    MANIFEST_VALUE = "manifest.value", "{words}"
+    MANIFEST_FILE_MISSING = "manifest.file-missing", "There is no file {name} {where}."
+    MANIFEST_FILE_SEVERAL = "manifest.file-several", "Several uploads are called {name}. Name the SHA-256 of the one that is meant."
+    MANIFEST_TEST_UNKNOWN = "manifest.test-unknown", "No laboratory offers a test with this code. Codes are: {known}."
+    MANIFEST_TEST_SEVERAL = "manifest.test-several", "Several laboratories offer this test. Fill in the column laboratory: {known}."
+    MANIFEST_PROVIDER = "manifest.provider", "Your organisation has {found} open provider with this identifier or name: {name}."
+    MANIFEST_SITE = "manifest.site", "Your organisation has no open site with this code: {code}."
+    MANIFEST_ROW_TWICE = "manifest.row-twice", "The row says the same as row {row}: one of them is too many."
+    MANIFEST_PLACED_BEFORE = "manifest.placed-before", "This row was placed before: order {accession}."
+    MANIFEST_UNNAMED = "manifest.unnamed", "No row names these files of the ZIP; nothing was ordered on them: {names}."
+    MANIFEST_STOPPED = "manifest.stopped", "A person stopped it; what was placed stays placed."
+    MANIFEST_NOT_PERMITTED = "manifest.not-permitted", "Whoever asked for this may place no orders any more."
 
     ANNOTATION_CHANGED = "annotation.changed", "The annotation's file no longer holds what was registered; register it again."
 

@@ -9,6 +9,7 @@ class OrdersConfig(AppConfig):
         """Listen to the engine queue; say how uploads are sent to be checked."""
         from engine_queue import outcomes
         from orders import demotions, escalation, escalation_rules, progress, rejection, rejection_notices, tasks, uploads
+        from orders.manifests import claims
         from outbox import services as outbox
 
         outcomes.before_run(progress.lock_order)
@@ -17,3 +18,4 @@ class OrdersConfig(AppConfig):
         outbox.handles(escalation.TOPIC, escalation_rules.deliver)
         outbox.handles(demotions.TOPIC, escalation_rules.deliver_demotion)
         outbox.handles(rejection.TOPIC, rejection_notices.deliver)
+        outbox.handles(claims.TOPIC, tasks.deliver_manifest)

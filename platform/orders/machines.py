@@ -1,4 +1,6 @@
-"""The life of an order, an intake, a specimen, and a request to hold. Hold and needs-attention are flags beside the state."""
+"""The life of an order, an intake, a specimen, a manifest with its rows, and a request to hold.
+
+Hold and needs-attention are flags beside the state."""
 
 from foundation.machine import Machine
 
@@ -37,5 +39,25 @@ INTAKE = Machine(
         "waiting": frozenset({"checking", "withdrawn"}),
         # Back to waiting: the checking worker died, or makes room for other files.
         "checking": frozenset({"ready", "refused", "waiting", "withdrawn"}),
+    },
+)
+
+MANIFEST = Machine(
+    table="orders_manifest",
+    initial=frozenset({"checking"}),
+    edges={
+        "checking": frozenset({"checked", "refused", "withdrawn"}),
+        "checked": frozenset({"placing", "withdrawn"}),
+        "placing": frozenset({"placed", "stopped"}),
+        "stopped": frozenset({"placing"}),
+    },
+)
+
+MANIFEST_ROW = Machine(
+    table="orders_manifestrow",
+    initial=frozenset({"pending"}),
+    edges={
+        "pending": frozenset({"valid", "invalid", "before"}),  # before: the same row was placed in an earlier manifest
+        "valid": frozenset({"placed", "refused", "before"}),
     },
 )

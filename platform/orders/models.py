@@ -13,12 +13,13 @@ from django.db.models.functions import Upper
 from accounts.models import Organisation, Provider, Site, User
 from engine_queue.models import Item, ItemSet
 from foundation.scoping import ScopedManager
+from orders.manifests.rows import Manifest, ManifestRow
 from orders.specimen_models import Specimen
 from registry.models import Calendar, TestVersion
 from registry.priority import Priority
 from storage.models import StoredFile
 
-__all__ = ["Specimen"]  # a noun with a file of its own
+__all__ = ["Manifest", "ManifestRow", "Specimen"]  # nouns with files of their own
 _PARTIES = ("ordering_organisation_id", "performing_laboratory_id")
 
 

@@ -8,6 +8,7 @@ from celery import shared_task
 from django.conf import settings
 
 from orders import checking, escalation, holding, risk
+from orders.manifests import claims, working
 
 MINUTES = 15  # one check may take; then the file is refused with words
 
@@ -20,8 +21,21 @@ def check_intake(intake_id: str) -> None:
 
 @shared_task(name="orders.recover_intakes")
 def recover_intakes() -> None:
-    """Give back uploads whose checking worker died."""
+    """Give back uploads and manifests whose worker died."""
     checking.recover()
+    claims.recover()
+
+
+@shared_task(name="orders.work_on_manifest", soft_time_limit=MINUTES * 60)
+def work_on_manifest(manifest_id: str) -> None:
+    """Check or place some rows of a manifest; a second delivery of the same message finds nothing to do."""
+    working.work(UUID(manifest_id))
+
+
+def deliver_manifest(payload: Mapping[str, Any]) -> None:
+    """Hand a `manifest.work` message to the workers for files of its size."""
+    queue = settings.INTAKE_QUEUES[bool(payload.get("large"))]
+    work_on_manifest.apply_async(args=(payload["manifest"],), queue=queue, retry=False)
 
 
 @shared_task(name="orders.watch_due_times")

@@ -62,6 +62,14 @@ def take_in(
         return _ask(actor, test_version, ordering_organisation_id, stored, name, sample)
 
 
+def of_stored_file(
+    *, actor: Actor, test_version: TestVersion, ordering_organisation_id: UUID, stored: StoredFile, filename: str, sample: str
+) -> Intake:
+    """An upload of a file that is in the store already, for whoever checks it himself; inside the caller's transaction."""
+    require(actor, Verb.PLACE, ordering_organisation_id)
+    return _received(actor, test_version, ordering_organisation_id, stored, filename[:255], sample)
+
+
 def choose_sample(*, actor: Actor, intake: Intake, sample: str) -> Intake:
     """Check the same file again for one of its samples: a new intake, the old one stays as it was."""
     require(actor, Verb.PLACE, intake.ordering_organisation_id)
@@ -94,6 +102,12 @@ def withdraw(*, actor: Actor, intake: Intake) -> None:
 
 
 def _ask(actor: Actor, test: TestVersion, organisation_id: UUID, stored: StoredFile, name: str, sample: str) -> Intake:
+    intake = _received(actor, test, organisation_id, stored, name, sample)
+    ask_for_check(intake)
+    return intake
+
+
+def _received(actor: Actor, test: TestVersion, organisation_id: UUID, stored: StoredFile, name: str, sample: str) -> Intake:
     intake = Intake.objects.create(
         ordering_organisation_id=organisation_id,
         performing_laboratory_id=test.definition.laboratory_id,
@@ -112,7 +126,6 @@ def _ask(actor: Actor, test: TestVersion, organisation_id: UUID, stored: StoredF
         organisation_id=intake.performing_laboratory_id,
         facts={"file": stored.sha256, "bytes": stored.size},
     )
-    ask_for_check(intake)
     return intake
 
 

@@ -17,14 +17,14 @@ CLOCK_SKEW = timedelta(minutes=5)
 Objections = defaultdict[str, list[str]]
 
 
-def validate(request: OrderRequest, *, actor: Actor, intake: Intake) -> None:
-    """Raise `InvalidOrder` with every objection, or return."""
+def validate(request: OrderRequest, *, actor: Actor, intake: Intake | None) -> None:
+    """Raise `InvalidOrder` with every objection, or return. Without an intake there is one objection more."""
     fields: Objections = defaultdict(list)
     _patient(request.patient, fields)
     _specimen(request.specimen, request.patient, fields)
     _priority(request, actor, fields)
     _intake(request, intake, fields)
-    for name, message in parties(request, intake).objections.items():
+    for name, message in (parties(request, intake).objections if intake else {}).items():
         fields[name].append(message)
     if fields:
         raise InvalidOrder(dict(fields))
@@ -66,9 +66,14 @@ def _priority(request: OrderRequest, actor: Actor, fields: Objections) -> None:
         fields["priority"].append("Your role does not allow STAT orders.")
     _text(request.stat_reason, "stat_reason", "The STAT reason", 300, fields, required=False)
     _text(request.indication, "indication", "The indication", 300, fields, required=False)
+    _text(request.placer_number, "placer_number", "The placer number", 80, fields, required=False)
+    _text(request.placer_system, "placer_system", "The system of the placer number", 120, fields, required=False)
 
 
-def _intake(request: OrderRequest, intake: Intake, fields: Objections) -> None:
+def _intake(request: OrderRequest, intake: Intake | None, fields: Objections) -> None:
+    if intake is None:
+        fields["intake"].append("There is no file to score.")
+        return
     if intake.state != "ready":
         fields["intake"].append("The file has not been checked and found usable.")
     elif not intake.counts.get("accepted"):

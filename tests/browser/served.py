@@ -17,7 +17,8 @@ from django.db import connections
 from playwright.sync_api import Browser, BrowserContext, Page
 
 from orders import checking
-from orders.models import Intake
+from orders.manifests import working
+from orders.models import Intake, Manifest
 from tests.engine_queue.workers import Crowd
 from tests.services import ROOT
 
@@ -114,16 +115,18 @@ def uploads_checked() -> Iterator[None]:
             while not over.wait(0.05):
                 for pk in Intake.objects.filter(state="waiting").values_list("pk", flat=True):
                     checking.check_intake(pk)
+                for pk in Manifest.objects.filter(state__in=Manifest.WORKING).values_list("pk", flat=True):
+                    working.work(pk)
         finally:
             connections.close_all()
 
     with ThreadPoolExecutor(1) as pool:
-        working = pool.submit(work)
+        worker = pool.submit(work)
         try:
             yield
         finally:
             over.set()
-            working.result()
+            worker.result()
 
 
 def until(condition: Callable[[], object], page: Page, seconds: float = 30) -> None:

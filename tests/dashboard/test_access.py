@@ -26,10 +26,12 @@ OF_AN_ORDER = [
 OF_A_FILE = ["order-attachment", "order-attachment-withdraw"]
 OF_AN_UPLOAD = ["intake", "intake-finishes"]
 TO_REPEAT = ["order-repeat", "order-recollect"]
+TO_REMOVE = ["intake-remove"]  # by POST alone
+OF_A_MANIFEST = ["bulk", "bulk-live", "bulk-verdict.csv"]  # who gets them: test_bulk_page
 OF_A_DRAFT = ["order-draft-discard"]  # its owner's alone: tests/casefile/test_drafts
 FOR_ALL, OF_THE_FORM, OF_THE_ENGINE = (
     ["worklist", "worklist-live", "notifications", "bell"],
-    ["order-new", "order-input", "order-draft"],
+    ["order-new", "order-input", "order-draft", "bulk-new", "bulk-template"],
     ["engine", "engine-live"],
 )
 OF_TIMES, OF_CLOCKS, OF_WEBHOOKS = ["turnaround", "turnaround.csv"], ["clocks", "calendar"], ["webhooks"]
@@ -71,8 +73,8 @@ def order() -> Order:
 
 def address(name: str, order: Order) -> str:
     numbers = {
-        **dict.fromkeys(OF_AN_UPLOAD, order.intake_id),
-        **dict.fromkeys(OF_AN_ORDER, order.pk),
+        **dict.fromkeys([*OF_AN_UPLOAD, *TO_REMOVE], order.intake_id),
+        **dict.fromkeys([*OF_AN_ORDER, *OF_A_MANIFEST], order.pk),
         **dict.fromkeys(OF_A_TRACE[1:], 1),
     }
     numbers |= dict.fromkeys(ROWS, order.pk)
@@ -99,7 +101,7 @@ def as_role(role: Role | str, organisation: object) -> Client:
 
 def test_the_list_of_doors_in_this_file_is_complete() -> None:
     named = {name for name in get_resolver().reverse_dict if isinstance(name, str)}
-    of_rows = {*OF_AN_ORDER, *OF_A_FILE, *OF_A_DRAFT, *TO_REPEAT, *TO_READ}
+    of_rows = {*OF_AN_ORDER, *OF_A_FILE, *OF_A_DRAFT, *TO_REPEAT, *TO_READ, *TO_REMOVE, *OF_A_MANIFEST}
     assert named == of_rows | {
         *OPEN,
         *FOR_ALL,
@@ -121,6 +123,8 @@ def test_the_list_of_doors_in_this_file_is_complete() -> None:
         *OF_A_LABORATORY,
         *OF_A_FILE,
         *OF_A_DRAFT,
+        *OF_A_MANIFEST,
+        *TO_REMOVE,
         *OF_AN_UPLOAD,
         *FOR_ALL,
         *OF_THE_FORM,
@@ -152,6 +156,8 @@ def expected(role: Role, side: str) -> dict[str, int]:
         "to reject": (302 if here else 409) if sees == 200 else 404,
         **dict.fromkeys(OF_THE_ENGINE, 200 if role in SEE_THE_ENGINE else 403),
         "order-new": 200 if role in PLACE else 403,
+        "bulk-new": 200 if role in PLACE else 403,
+        "bulk-template": 200,  # the names of columns
         "order-input": 422 if role in PLACE else 403,  # nothing was sent
         "order-draft": 200 if role in PLACE else 403,
         **dict.fromkeys(
@@ -180,7 +186,8 @@ def expected(role: Role, side: str) -> dict[str, int]:
 def test_every_door_opens_to_the_roles_that_the_design_names_and_to_no_other(order: Order, role: Role, side: str) -> None:
     organisations = {"laboratory": order.performing_laboratory, "hospital": order.ordering_organisation}
     client = as_role(role, organisations.get(side) or make_laboratory())
-    names = [*FOR_ALL, *OF_THE_ENGINE, *OF_A_LABORATORY, "order-new", *OF_AN_ORDER, *OF_A_FILE, *OF_AN_UPLOAD, *LISTS]
+    forms = ["order-new", "bulk-new", "bulk-template"]
+    names = [*FOR_ALL, *OF_THE_ENGINE, *OF_A_LABORATORY, *forms, *OF_AN_ORDER, *OF_A_FILE, *OF_AN_UPLOAD, *LISTS]
     found = {name: client.get(address(name, order)).status_code for name in names}
     arrived = {"do": "receive", "received_at": f"{clock.now():%Y-%m-%dT%H:%M}", "condition": "acceptable"}
     found["to receive"] = client.post(address("specimen", order), arrived).status_code
@@ -212,6 +219,7 @@ def test_the_entries_of_the_navigation_are_those_he_may_use(role: str) -> None:
     assert ("Your role does not include orders." in page) == (role not in SEE_ORDERS)
     assert (f'href="{reverse("engine")}"' in page) == (role in SEE_THE_ENGINE)
     assert (f'href="{reverse("order-new")}"' in page) == (role in PLACE)
+    assert (f'href="{reverse("bulk-new")}"' in page) == (role in PLACE)
 
 
 def test_a_stranger_cannot_cancel(order: Order) -> None:

@@ -22,6 +22,12 @@ def end_of(info: bytes, position: int, index: int) -> int | None:
     return end if end is not None or length is None else position + length
 
 
+def contradicts(info: bytes) -> bool:
+    """Whether END or SVLEN stands there twice, with different values: which one is meant is not for us to guess."""
+    said = {item for item in info.split(b";") if item.startswith((b"END=", b"SVLEN="))}
+    return len(said) > len({item.partition(b"=")[0] for item in said})
+
+
 def fault(position: int, end: int | None, *, contig_length: int, longest: int) -> Reason | None:
     """Why an event cannot be scored; None where it can."""
     if end is None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Self
 
 from foundation.reasons import Reason
@@ -166,6 +166,8 @@ class Records:
         values = record.columns[column].split(b":")
         if b"GT" not in keys or keys.index(b"GT") >= len(values) or not values[keys.index(b"GT")]:
             return
+        if keys.count(b"GT") > 1:
+            raise _Fault(Reason.VCF_GENOTYPE_TWICE)
         text = values[keys.index(b"GT")].decode("utf-8", "backslashreplace")
         record.genotype_text = stored(text)
         read = genotype.parse(text)
@@ -197,6 +199,9 @@ class Records:
 
     def _event(self, record: _Record, index: int, alt: bytes, end: int | None) -> Verdict:
         """A symbolic deletion, duplication or inversion: accepted where its END says which bases it is about."""
+        if events.contradicts(record.columns[INFO_COLUMN]):
+            words = Reason.VCF_END_TWICE.say(alt=shown(alt))
+            return _verdict(record, index, alt, Outcome.PARKED, Reason.VCF_END_TWICE, words)
         limit, length = self._tally.limits.max_event, self._reference.contigs[record.contig].length
         fault = events.fault(record.position, end, contig_length=length, longest=limit)
         if fault is None:
@@ -243,7 +248,7 @@ def _accepted(record: _Record, index: int, alt: bytes, end: int = 0) -> Verdict:
     if not (record.columns[3] + alt).isupper():
         flags.append(Reason.VCF_LOWER_CASE)
         words.append(Reason.VCF_LOWER_CASE.say())
-    return replace(_verdict(record, index, alt.upper(), Outcome.ACCEPTED, None, " ".join(words), tuple(flags)), end=end)
+    return _verdict(record, index, alt.upper(), Outcome.ACCEPTED, None, " ".join(words), tuple(flags), end)
 
 
 def _verdict(
@@ -254,6 +259,7 @@ def _verdict(
     code: Reason | None,
     reason: str,
     flags: tuple[Reason, ...] = (),
+    end: int = 0,
 ) -> Verdict:
     read = record.genotype
     return Verdict(
@@ -268,6 +274,7 @@ def _verdict(
         position=record.position,
         ref=_kept(record.ref or record.columns[3], outcome),
         alt=_kept(alt, outcome),
+        end=end,
         genotype=record.genotype_text,
         zygosity=read.zygosity(index) if read is not None and read.carries(index) else Zygosity.UNKNOWN,
         phased=read.phased if read is not None else False,

@@ -1,0 +1,85 @@
+"""Place the valid rows of a manifest: each in a transaction of its own, every order exactly once."""
+
+from django.db import IntegrityError
+
+from accounts.roles import Verb
+from accounts.services import actor_for, require
+from audit import services as audit
+from foundation import clock
+from foundation.actor import Actor
+from foundation.errors import NotPermitted, Refused
+from foundation.reasons import Reason
+from orders import services
+from orders.errors import InvalidOrder
+from orders.machines import MANIFEST
+from orders.manifests import claims
+from orders.manifests.checking import ACTOR, MOST_TRIES, placed_before, request_of, tell_before
+from orders.manifests.columns import column_of
+from orders.manifests.errors import Objection, objection
+from orders.models import Manifest, ManifestRow
+
+
+def place_next(manifest: Manifest) -> bool:
+    """Place the most urgent row that waits; False when none is left, or its person may not place any more."""
+    actor = actor_for(manifest.placed_by) if manifest.placed_by else None
+    row = manifest.rows.filter(state="valid").select_related("intake", "file").order_by("rank", "number").first()
+    if actor is None or row is None:
+        _finish(manifest, actor)
+        return False
+    try:
+        require(actor, Verb.PLACE, manifest.ordering_organisation_id)
+    except NotPermitted:
+        _stop(manifest, actor)
+        return False
+    if manifest.tries > MOST_TRIES:
+        manifest.tries = 0
+        _object(manifest, row, [objection("", Reason.INTAKE_CHECK_FAILED)])
+        return True
+    try:
+        _place(manifest, row, actor)
+    except IntegrityError:  # the same row of another manifest was placed at this moment: look again
+        row = ManifestRow.objects.select_related("intake", "file").get(pk=row.pk)
+        _place(manifest, row, actor)
+    except InvalidOrder as error:
+        said = [Objection(column_of(name), words, error.code) for name, each in error.fields.items() for words in each]
+        _object(manifest, row, said)
+    except Refused as error:
+        _object(manifest, row, [Objection("", str(error), error.code)])
+    return True
+
+
+def _place(manifest: Manifest, row: ManifestRow, actor: Actor) -> None:
+    """Order and row in one transaction: whoever is killed in it leaves neither."""
+    with claims.ours(manifest, settles=True):
+        known = placed_before(manifest, row.content_hash)
+        if known is not None:
+            tell_before(row, known)
+            return
+        order = services.place(actor=actor, request=request_of(row, manifest).request)
+        if order.intake_id != row.intake_id:  # its number was placed by another door, with the same content
+            row.state, row.objections = (
+                "before",
+                [objection("", Reason.MANIFEST_PLACED_BEFORE, accession=order.accession).as_json()],
+            )
+        else:
+            row.state = "placed"
+        row.order, row.settled_at = order, clock.now()
+        row.save(update_fields=["state", "objections", "order", "settled_at"])
+
+
+def _object(manifest: Manifest, row: ManifestRow, said: list[Objection]) -> None:
+    with claims.ours(manifest, settles=True):
+        row.state, row.objections, row.settled_at = "refused", [each.as_json() for each in said], clock.now()
+        row.save(update_fields=["state", "objections", "settled_at"])
+
+
+def _finish(manifest: Manifest, actor: Actor | None) -> None:
+    with claims.ours(manifest):
+        audit.transition(MANIFEST, manifest, to="placed", actor=actor or ACTOR, ended_at=clock.now(), claim=None)
+
+
+def _stop(manifest: Manifest, actor: Actor) -> None:
+    said = {"code": str(Reason.MANIFEST_NOT_PERMITTED), "words": Reason.MANIFEST_NOT_PERMITTED.words, "fatal": False}
+    with claims.ours(manifest):
+        reason, problems = str(Reason.MANIFEST_NOT_PERMITTED), [*manifest.problems, said]
+        audit.transition(MANIFEST, manifest, to="stopped", actor=actor, reason=reason, problems=problems, claim=None)
