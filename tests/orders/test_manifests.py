@@ -393,3 +393,16 @@ def test_a_manifest_that_cannot_be_read_is_refused_in_words(bench: Bench) -> Non
 def test_more_rows_than_the_limit_are_refused(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(table, "MOST_ROWS", 2)
     assert bench.sent(cells(1), cells(2), cells(3)).problems[0]["code"] == "manifest.too-many-rows"
+
+
+def test_a_row_names_provider_and_site_and_what_it_names_must_be_there(bench: Bench) -> None:
+    provider = factories.make_provider(organisation=bench.hospital)
+    rows = [
+        cells(1, provider=provider.name, site="main", collected_at="2026-01-05 08:30"),
+        cells(2, provider="", site=""),
+        cells(3, provider="Dr Nobody", site="attic"),
+    ]
+    manifest = bench.sent(*rows)
+    assert {number: [column for column, _ in each] for number, each in said(manifest).items()} == {2: [], 3: ["provider"], 4: ["site", "provider"]}
+    bench.place(manifest, valid_only=True)
+    assert Order.objects.get().provider == provider

@@ -87,8 +87,7 @@ def request_of(row: ManifestRow, manifest: Manifest) -> cells.Read:
     read = cells.read(row.cells, organisation_id=manifest.ordering_organisation_id, zone=zone)
     read.objections += [fault for fault in (about_site, about_provider) if fault]
     read.unread |= {fault.column for fault in (about_site, about_provider) if fault}
-    named = {"site_id": site.pk if site else None, "provider_id": provider_id}
-    read.request = replace(read.request, **named)
+    read.request = replace(read.request, site_id=site.pk if site else None, provider_id=provider_id)
     if row.intake is None:
         return read
     confirmed = row.cells["sample"] if len(row.intake.samples) > 1 else ""

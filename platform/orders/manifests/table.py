@@ -96,7 +96,7 @@ def _row(number: int, names: list[str], cells: list[str]) -> Row:
             said.append(objection(name, Reason.MANIFEST_CELL_TOO_LONG, limit=f"{LONGEST_CELL:,}"))
         if any(ord(c) < 32 or ord(c) == 127 for c in value):
             said.append(objection(name, Reason.MANIFEST_CONTROL_CHARACTER))
-    # what cannot be kept in a column is shown as what it is
+    # What cannot be kept in a column is shown as what it is.
     kept = {
         name: "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in value[:LONGEST_CELL])
         for name, value in values.items()
