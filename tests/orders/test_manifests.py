@@ -403,6 +403,7 @@ def test_a_row_names_provider_and_site_and_what_it_names_must_be_there(bench: Be
         cells(3, provider="Dr Nobody", site="attic"),
     ]
     manifest = bench.sent(*rows)
-    assert {number: [column for column, _ in each] for number, each in said(manifest).items()} == {2: [], 3: ["provider"], 4: ["site", "provider"]}
+    columns = {number: [column for column, _ in each] for number, each in said(manifest).items()}
+    assert columns == {2: [], 3: ["provider"], 4: ["site", "provider"]}
     bench.place(manifest, valid_only=True)
     assert Order.objects.get().provider == provider
