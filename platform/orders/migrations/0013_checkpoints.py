@@ -15,7 +15,7 @@ BEFORE = Machine(
 
 
 class Migration(migrations.Migration):
-    dependencies = [("orders", "0011_specimen_reception")]
+    dependencies = [("orders", "0012_pages")]
     operations = [
         migrations.RunSQL(BEFORE.trigger()[1], BEFORE.trigger()[0]),
         migrations.RunSQL(*INTAKE.trigger()),

@@ -18,7 +18,7 @@ HAS_ORDER = "OLD.order_id IS NOT NULL"
 
 class Migration(migrations.Migration):
     dependencies = [
-        ("orders", "0012_checkpoints"),
+        ("orders", "0013_checkpoints"),
         ("storage", "0001_initial"),
         migrations.swappable_dependency(settings.AUTH_USER_MODEL),
     ]
