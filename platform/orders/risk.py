@@ -13,7 +13,8 @@ from audit import services as audit
 from engine_queue.units import alone
 from foundation import clock
 from foundation.actor import process
-from orders import estimates, hints
+from orders import clocks, estimates, hints, promise
+from orders.clocks import Working
 from orders.estimates import Finish
 from orders.models import Order
 
@@ -22,6 +23,7 @@ LOCK = 7_241_003  # advisory: one watches at a time; two would only do the same 
 AT_RISK, LATE = "at_risk", "late"
 MARGIN = 0.1  # of the promised time, that an estimate has to leave before an order is no longer at risk
 UNKNOWN = 0.8  # of the promised time, after which an order of which nothing is known is at risk
+_COLUMNS = ("state", "risk", "accepted_at", "placed_at", "result_due", "clock_zone", "calendar")
 _ACTIONS = {AT_RISK: "order.at_risk", LATE: "order.late", "": "order.in_time_again"}
 
 
@@ -41,19 +43,25 @@ def watch() -> Watched:
             return Watched(active=False)
         waiting = Order.objects.filter(state__in=estimates.ESTIMATED, scored_at=None, ended_at=None, result_due__isnull=False)
         waiting = waiting.filter(hold_reason="")  # the clocks of an order on hold stand
-        orders = list(waiting.only("state", "risk", "accepted_at", "placed_at", "result_due").order_by("rank", "result_due"))
+        orders = list(waiting.select_related("calendar").only(*_COLUMNS).order_by("rank", "result_due"))
         finishes = estimates.finishes(orders)
         changed = sum(_note(order, finishes.get(order.pk)) for order in orders)
     return Watched(open=len(orders), changed=changed)
 
 
-def judged(risk: str, *, now: datetime, since: datetime, due: datetime, high: datetime | None) -> str:
-    """The risk of an order that had `risk` before, promised from `since` to `due`, foreseen to end by `high` (None: unknown)."""
+def judged(
+    risk: str, *, now: datetime, since: datetime, due: datetime, high: datetime | None, working: Working | None = None
+) -> str:
+    """The risk of an order that had `risk` before, promised from `since` to `due`, foreseen to end by `high` (None: unknown).
+
+    Where nothing is known, the time that is used counts by its calendar.
+    """
     promised = due - since
     if now >= due:
         return LATE
     if high is None:
-        return AT_RISK if risk == AT_RISK or now - since >= UNKNOWN * promised else ""
+        used, given = clocks.elapsed(since, now, working), clocks.elapsed(since, due, working)
+        return AT_RISK if risk == AT_RISK or used >= UNKNOWN * given else ""
     latest = due - MARGIN * promised if risk == AT_RISK else due
     return AT_RISK if high > latest else ""
 
@@ -63,7 +71,9 @@ def _note(order: Order, finish: Finish | None) -> bool:
     if order.result_due is None:
         return False
     now, since = clock.now(), order.accepted_at or order.placed_at
-    risk = judged(order.risk, now=now, since=since, due=order.result_due, high=finish.high if finish else None)
+    risk = judged(
+        order.risk, now=now, since=since, due=order.result_due, high=finish.high if finish else None, working=promise.of(order)
+    )
     if risk == order.risk:
         return False
     with transaction.atomic():

@@ -42,7 +42,8 @@ function refreshDue() {
   return seconds > 0 && performance.now() - asked >= seconds * 1000;
 }
 
-// The bell is read again when a hint comes, not more often than every five seconds; and every half minute where none can come.
+// The bell is read again when a hint comes, not more often than every five seconds, and every half minute; not on pages that
+// read nothing else again: who types there must not be led to the login page because his session has ended.
 const BELL = 30_000;
 let bellAsked = -Infinity;
 let bellLater = 0;
@@ -133,8 +134,8 @@ function polled() {
 
 export function startLive() {
   if (document.querySelector("[data-polled]")) polled();
-  if (polling) setInterval(rereadBell, BELL);
   if (!part()) return;
+  if (polling) setInterval(rereadBell, BELL);
   document.addEventListener("htmx:afterSwap", wasRead);
   document.addEventListener("htmx:sendError", () => become("stale"));
   document.addEventListener("htmx:timeout", () => become("stale"));

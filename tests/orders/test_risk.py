@@ -2,6 +2,7 @@
 
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
 
 import pytest
 from django.db import IntegrityError, connection
@@ -11,8 +12,10 @@ from engine_queue.models import Run, Worker
 from engine_queue.outcomes import Fact
 from foundation import clock
 from orders import progress, risk, services
+from orders.clocks import Working
 from orders.models import Order
 from orders.risk import AT_RISK, LATE, judged
+from registry.hours import Hours
 from tests.dashboard.people import Ward
 from tests.engine_queue.rows import in_thread_of_its_own
 from tests.factories import make_actor
@@ -37,6 +40,13 @@ def minutes(number):
 def test_the_later_end_decides_and_what_was_said_is_taken_back_with_a_margin(before, now, high, after):
     found = judged(before, now=minutes(now), since=SINCE, due=DUE, high=None if high is None else minutes(high))
     assert found == after
+
+
+def test_where_nothing_is_known_the_time_that_is_used_counts_by_the_calendar():
+    hours = Hours(((),) * 6 + (((12 * 60 + 30, 12 * 60 + 40),),))  # a Sunday with ten working minutes
+    working = Working(hours, ZoneInfo("UTC"))
+    found = [judged("", now=minutes(at), since=SINCE, due=DUE, high=None, working=working) for at in (37, 38)]
+    assert found == ["", AT_RISK]
 
 
 @pytest.fixture
