@@ -3,11 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from django.http import QueryDict
 
 from accounts.models import Organisation
 from accounts.roles import Role, Verb
+from accounts.sites import main_site
 from foundation import clock
 from foundation.actor import Actor
 from foundation.errors import HelicaseError, NotFound, Refused, Stale
@@ -66,6 +68,7 @@ def page(actor: Actor, code: str) -> dict[str, object]:
     own = escalation_rules.own(laboratory.pk)
     return {
         "laboratory": laboratory,
+        "zone_of_site": main_site(laboratory.pk).time_zone,
         "laboratories": laboratories(actor),
         "calendars": [_shown(one, laboratory) for one in kept],
         "choices": _choices(laboratory),
@@ -110,7 +113,8 @@ def editor(actor: Actor, parameters: Mapping[str, str]) -> dict[str, object]:
         "holidays": "\n".join(f"{day} {name}" for day, name in found.holidays) if found else "",
         "expected": found.number if found else 0,
     }  # fmt: skip
-    return {"laboratory": laboratory, "calendar": found, "values": values, "days": _day_rows(week)}
+    site_zone = main_site(laboratory.pk).time_zone
+    return {"laboratory": laboratory, "zone_of_site": site_zone, "calendar": found, "values": values, "days": _day_rows(week)}
 
 
 def keep(actor: Actor, data: Mapping[str, str]) -> Calendar:
@@ -140,7 +144,7 @@ def said(error: HelicaseError) -> list[str]:
 
 def _shown(calendar: Calendar, laboratory: Organisation) -> Shown:
     now = clock.now()
-    zone = laboratory.zone
+    zone = ZoneInfo(main_site(laboratory.pk).time_zone)
     coming = calendars.next_holiday(calendar, now.astimezone(zone).date())
     holiday = f"{coming[0].day} {coming[0]:%b %Y}, {coming[1]}" if coming else ""
     working = promise.working_time(calendar, zone.key)

@@ -89,6 +89,8 @@ def due(start: datetime, minutes: float, working: Working | None, cut: list[Span
 def hypothetical(test: TestVersion, priority: str, now: datetime) -> datetime:
     """When results would be due of an order that was accepted now."""
     calendar = calendars.counting(test.definition, priority)
+    if calendar is None:
+        return due(now, test.sla_minutes[priority][0], None)
     zone = main_site(test.definition.laboratory_id).time_zone
     return due(now, test.sla_minutes[priority][0], working_time(calendar, zone))
 

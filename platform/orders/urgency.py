@@ -20,7 +20,7 @@ from orders.models import HoldRequest, Order
 from orders.remarks import remark
 from registry.priority import PRIORITY_RANK, Priority
 
-PROMISED = ("test_version__definition", "calendar", "performing_laboratory")  # what another promise is counted from
+PROMISED = ("test_version__definition", "calendar", "performing_site")  # what another promise is counted from
 HOLD_REASONS = (Reason.HOLD_SPECIMEN, Reason.HOLD_INPUT, Reason.HOLD_REQUESTER, Reason.HOLD_LABORATORY)
 
 

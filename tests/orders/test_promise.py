@@ -99,6 +99,7 @@ def test_a_calendar_that_is_changed_and_a_laboratory_that_moves_change_no_order(
     order = held(order)
     at(FRIDAY + timedelta(minutes=30))
     assert released(order).result_due == datetime(2026, 3, 31, 9, 30, tzinfo=UTC)
+    assert placed(test_version).clock_zone == "Asia/Kolkata"
 
 
 def test_a_promotion_counts_from_its_own_time_and_is_never_due_later(test_version, at):
