@@ -1,5 +1,6 @@
 // What is typed into the order form is a draft on the server. What the server does not have yet is kept in this window's own store:
 // it outlives an ended session, a reload and a lost connection, until it is saved, the person logs out, or another one logs in here.
+import { say as speak } from "./announce.js";
 import { now, timeOfDay } from "./clock.js";
 import { sayEnded } from "./partials.js";
 
@@ -85,7 +86,9 @@ class Saver {
 
   say(words, bad = false) {
     const line = document.getElementById("saved");
+    const was = line.classList.contains("late");
     line.classList.toggle("late", bad);
+    if (bad !== was) speak(words); // read out when saving fails, and when it works again; not every save
     if (line.textContent !== words) line.textContent = words;
   }
 

@@ -103,6 +103,7 @@ def test_a_lost_connection_is_said_and_saved_when_it_is_back(page):
     page.context.set_offline(True)
     page.fill("#id_indication", "fever")
     expect(page.locator("#saved")).to_contain_text("the server does not answer. Trying again")
+    expect(page.locator("#announcements")).to_contain_text("the server does not answer")
     assert "fever" in page.evaluate(KEPT)
     page.context.set_offline(False)
     saved(page)
