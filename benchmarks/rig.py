@@ -18,6 +18,7 @@ from benchmarks.peer import ROOT
 
 if TYPE_CHECKING:
     from supervisor.child import Child
+    from supervisor.postgres import Postgres
 
 MANAGE = ("manage.py",)
 _PATIENCE = 120.0  # seconds until a process has to be there
@@ -30,6 +31,7 @@ class Rig:
     folder: Path
     environment: dict[str, str]
     owner_url: str
+    postgres: Postgres
     started: list[Child] = field(default_factory=list)
 
     def manage(self, *command: str, owner: bool = False) -> str:
@@ -85,7 +87,7 @@ def rig() -> Iterator[Rig]:
         valkey.start()
         database = prepare_database(postgres, secrets)
         shutil.copytree(ROOT / "models", folder / "models")  # what is registered is copied to its side
-        made = Rig(folder, _environment(folder, database.app, valkey.url, secrets.django_key), database.owner)
+        made = Rig(folder, _environment(folder, database.app, valkey.url, secrets.django_key), database.owner, postgres)
         os.environ.update(made.environment)
         made.manage("provision", owner=True)
         import django

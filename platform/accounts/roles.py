@@ -26,6 +26,7 @@ class Verb(models.TextChoices):
     PROMOTE = "promote"
     HOLD = "hold"
     CANCEL = "cancel"
+    ASSIGN = "assign"  # take an order, give it to a colleague who may do so too, give it back
     RECEIVE_SPECIMEN = "receive_specimen"
     REJECT_SPECIMEN = "reject_specimen"
     EDIT_IDENTITY = "edit_identity"
@@ -82,6 +83,7 @@ TABLE: dict[Role, frozenset[Verb]] = {
             _V.PROMOTE,
             _V.HOLD,
             _V.CANCEL,
+            _V.ASSIGN,
             _V.VIEW_ORDER,
             _V.VIEW_UNRELEASED,
             _V.VIEW_ENGINE,
@@ -96,6 +98,7 @@ TABLE: dict[Role, frozenset[Verb]] = {
         {
             _V.PROMOTE,
             _V.HOLD,
+            _V.ASSIGN,
             _V.VIEW_ORDER,
             _V.VIEW_UNRELEASED,
             _V.REVIEW,
@@ -117,6 +120,7 @@ TABLE: dict[Role, frozenset[Verb]] = {
             _V.PROMOTE,
             _V.HOLD,
             _V.CANCEL,
+            _V.ASSIGN,
             _V.VIEW_ORDER,
             _V.VIEW_UNRELEASED,
             _V.REVIEW,
@@ -152,6 +156,7 @@ FOR_PROGRAMS = frozenset({_V.PLACE, _V.STAT, _V.PROMOTE, _V.HOLD, _V.CANCEL, _V.
 # A service account is a program with a named human owner: these it never does, whatever the table says later.
 NEVER_SERVICE = frozenset(
     {
+        _V.ASSIGN,
         _V.REVIEW,
         _V.SIGN_1,
         _V.SIGN_2,

@@ -35,6 +35,7 @@ app.conf.beat_schedule = {
     "escalate": _every(5.0, "orders.escalate"),
     "send notices": _every(2.0, "notices.deliver"),
     "end hold requests": _every(5.0, "orders.expire_hold_requests"),
+    "take work from leavers": _every(10.0, "orders.release_leavers"),
     "recover interrupted checks": _every(15.0, "orders.recover_intakes"),
     "forget old answers": _every(3600.0, "interop.sweep_answers"),
     "end old drafts": _every(600.0, "casefile.expire_drafts"),

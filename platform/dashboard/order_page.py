@@ -46,6 +46,8 @@ _TITLES = {
     ("orders.order", "order.hold_declined"): "Hold declined",
     ("orders.order", "order.hold_withdrawn"): "Hold taken back",
     ("orders.order", "order.hold_expired"): "Hold not confirmed in time",
+    ("orders.order", "order.assigned"): "Assigned",
+    ("orders.order", "order.unassigned"): "Nobody’s work any more",
     ("orders.order", "order.at_risk"): "At risk of being late",
     ("orders.order", "order.in_time_again"): "Expected in time again",
     ("orders.order", "order.late"): "Late",
@@ -64,6 +66,7 @@ _NEXT = {
 
 _RECLASSED = {_TITLES["orders.order", action] for action in ("order.promoted", "order.demoted")}  # the order knows its last reason
 _SECOND = {"asked_by": "as asked by", "second": "together with"}  # facts of an event that name another person
+_OTHERS = (*_SECOND, "assignee", "before")  # facts that may do so
 NOT_BUILT = "review and release are not built in this version; the report is an unsigned draft"
 LISTED = 50  # records that were not accepted, shown on the page
 
@@ -129,7 +132,7 @@ def whole(actor: Actor, order: Order, parameters: Mapping[str, str]) -> dict[str
 def timeline(order: Order, seen: Outlook) -> list[Entry]:
     """What happened, from audit events and from what workers told of pauses, and what comes next."""
     events = selectors.timeline(order)
-    names = selectors.names(str(event.facts[role]) for event in events for role in _SECOND if role in event.facts)
+    names = selectors.names(str(event.facts[role]) for event in events for role in _OTHERS if event.facts.get(role))
     told = [entry for event in events if (entry := _entry(event, order, names))]
     if changed := [entry for entry in told if entry.title in _RECLASSED]:
         told[told.index(changed[-1])] = replace(changed[-1], detail=f"{changed[-1].detail}: {order.priority_reason}")
@@ -189,6 +192,8 @@ def _detail(event: Event, order: Order, names: Mapping[str, str]) -> str:
             return f"{flag(event.reason)} By {event.actor_name}; the work goes on until a second person agrees"
         case "orders.order", "order.escalated":
             return escalated(event.action, event.facts)
+        case "orders.order", "order.assigned" | "order.unassigned":
+            return _assigned(event, names)
         case "orders.order", "order.hold_expired":
             return "nobody answered; the work went on"
         case "orders.order", "state.cancelled" | "state.rejected":
@@ -201,6 +206,15 @@ def _nevertheless(event: Event) -> str:
     if not event.facts.get("alike"):
         return ""
     return ", who was told that it looks like another order" if event.facts.get("nevertheless") else "; it looks like another order"
+
+
+def _assigned(event: Event, names: Mapping[str, str]) -> str:
+    """To whom, from whom, by whom or why."""
+    to, before = (names.get(str(event.facts.get(role)), "") for role in ("assignee", "before"))
+    if event.actor_id is None:
+        return f"{before}: {flag(event.reason)}"
+    by = "" if str(event.actor_id) == event.facts.get("assignee") else f", by {event.actor_name}"
+    return f"{f'to {to}' if to else f'it was {before}’s'}{f', before {before}’s' if to and before else ''}{by}"
 
 
 def _second(event: Event, names: Mapping[str, str]) -> str:

@@ -19,6 +19,7 @@ _STANDS: dict[str, tuple[int, int | None, str]] = {
     "rejected": (1, None, "Rejected"),
     "cancelled": (1, None, "Cancelled"),
 }
+WORDS = {state: words for state, (_, _, words) in _STANDS.items()}
 
 
 @dataclass(frozen=True)

@@ -17,11 +17,15 @@ from dashboard.views import (
     specimens,
     turnaround,
     worklist,
+    worklist_deeds,
 )
 
 urlpatterns: list[URLPattern | URLResolver] = [
     path("", worklist.worklist, name="worklist"),
     path("worklist/live", worklist.worklist_live, name="worklist-live"),
+    path("worklist.csv", worklist_deeds.export, name="worklist.csv"),
+    path("worklist/act", worklist_deeds.act, name="worklist-act"),
+    path("worklist/filters", worklist_deeds.filters, name="worklist-filters"),
     path("login/", session.Login.as_view(), name="login"),
     path("logout/", session.Logout.as_view(), name="logout"),
     path("orders/new/", new_order.order_new, name="order-new"),

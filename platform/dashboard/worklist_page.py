@@ -1,24 +1,31 @@
 """Rows of the worklist: what is said beside an order, and the one thing to do next."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from uuid import UUID
 
+from accounts.models import User
 from accounts.roles import Verb
-from dashboard import delay_page, engine_line, less_urgent, outlook, stages
+from dashboard import delay_page, engine_line, less_urgent, outlook, saved_filters, stages, worklist_filters
+from dashboard.context import zone_of
 from dashboard.less_urgent import News
+from dashboard.saved_filters import Kept
 from dashboard.wording import WAY_OUT, between, flag, parked
+from dashboard.worklist_filters import Asked
 from foundation.actor import Actor
-from orders import arrivals, selectors
+from orders import arrivals, keys, several, worklist
 from orders.estimates import Finish
 from orders.holding import may_answer
+from orders.keys import Cursor
 from orders.models import HoldRequest, Order
-from orders.selectors import Worklist
+from orders.worklist import Worklist
 
 EMPTY = {
     "open": "No open orders.",
-    "mine": "Nothing here is yours: you have placed no open order.",
+    "mine": "Nothing here is yours: no open order is assigned to you, and you have placed none.",
+    "unassigned": "Every open order has somebody who works on it.",
     "running": "Nothing is being scored at this moment.",
     "review": "Nothing is waiting for a reviewer.",
     "risk": "No order is at risk of being late.",
@@ -30,6 +37,7 @@ EMPTY = {
 }
 # What a filter lists, where its name alone leaves a doubt.
 ABOUT = {
+    "mine": "Mine: open orders that are assigned to you, or that you placed.",
     "risk": "At risk: the later end of the estimate passes the time that results are due, or nothing can be foreseen and most of"
     " the time is used up.",
     "late": "Late: not scored, and past the time that results or report were due.",
@@ -53,6 +61,7 @@ class Row:
     asked: HoldRequest | None = None  # that it waits
     late: bool = False
     delay_told: datetime | None = None  # when somebody was last told of its delay
+    works_here: bool = False  # this person may take it, and is told whose work it is
 
     @property
     def style(self) -> str:
@@ -67,56 +76,91 @@ class Page:
     stat: list[Row]
     rows: list[Row]
     worklist: Worklist
+    asked: Asked
     to_answer: list[HoldRequest]  # holds that this person can confirm or decline
     rejected: list[Order]  # their specimen was, and nobody has read it where they were ordered
     less_urgent: list[News]  # orders of this person that others made less urgent, which he has not read
-    empty: str
+    saved: list[Kept]
+    works: bool  # this person works on orders: he can choose several and do something to them
+    exports: bool
+    problems: list[str]  # what of the address was ignored
 
     @property
     def about(self) -> str:
         """What the chosen filter lists; empty where its name says it."""
-        return ABOUT.get(self.worklist.chip, "")
+        return ABOUT.get(self.worklist.filters.chip, "")
+
+    @property
+    def empty(self) -> str:
+        """What is said where no order is listed."""
+        filters = self.worklist.filters
+        if filters.search:
+            return f"No order matches “{filters.search}”."
+        return "No order matches these filters." if self.asked.chosen else EMPTY[filters.chip]
 
     @property
     def stat_matching(self) -> int:
-        """How many of the STAT orders above the filter or the search would find too; 0 while nothing is filtered."""
-        return self.worklist.stat_matching if self.worklist.chip != "open" or self.worklist.search else 0
-
-    @property
-    def first(self) -> int:
-        """Number of the first row on this page."""
-        return (self.worklist.page - 1) * selectors.PAGE + 1
+        """How many of the STAT orders above the filters or the search would find too; 0 while nothing is filtered."""
+        return self.worklist.stat_matching if self.asked.narrowed else 0
 
     @property
     def last(self) -> int:
         """Number of the last row on this page."""
-        return self.first + len(self.rows) - 1
+        return self.worklist.first + len(self.rows) - 1
+
+    @property
+    def matching(self) -> int:
+        """Orders that can be chosen all together: on all pages, and the STAT orders among them."""
+        return self.worklist.matching + self.worklist.stat_matching
+
+    @property
+    def too_many(self) -> bool:
+        """Whether they are more than can be changed at once."""
+        return self.worklist.more or self.matching > several.MOST
 
 
-def page(actor: Actor, *, chip: str, search: str, number: int) -> Page:
-    """One page of rows. Open STAT orders are always all there, whatever the filter, the search or the page says."""
-    found = selectors.worklist(actor, chip=chip, search=search, page=number)
+def page(user: User, actor: Actor, query: Mapping[str, str]) -> Page:
+    """One page of rows. Open STAT orders are always all there, whatever the filters, the search or the page say."""
+    asked = worklist_filters.read(actor, query, zone_of(user))
+    place, problems = _place(query.get("at", ""), asked)
+    found = worklist.worklist(actor, asked.filters, cursor=place)
+    rows = _rows(actor, found)
+    return Page(
+        stat=[rows[order.pk] for order in sorted(found.stat, key=_soonest)],
+        rows=[rows[order.pk] for order in found.rows],
+        worklist=found,
+        asked=asked,
+        to_answer=[asked for asked in found.asked.values() if may_answer(actor, asked.order, asked)],
+        rejected=arrivals.rejections_to_read(actor),
+        less_urgent=less_urgent.of_person(actor),
+        saved=saved_filters.kept(actor, current=asked.query),
+        works=bool(actor.organisations(Verb.ASSIGN)),
+        exports=bool(actor.organisations(Verb.EXPORT) & actor.organisations(Verb.VIEW_ORDER)),
+        problems=[*asked.problems, *problems],
+    )
+
+
+def _place(at: str, asked: Asked) -> tuple[Cursor | None, list[str]]:
+    if not at:
+        return None, []
+    found = keys.cursor(at, worklist.sorted_by(asked.filters))
+    return found, [] if found else ["The address named a page that this list does not have: it is shown from its beginning."]
+
+
+def _rows(actor: Actor, found: Worklist) -> dict[UUID, Row]:
     listed = [*found.stat, *found.rows]
     places, finishes = engine_line.places(listed, short=True), outlook.of_rows(listed)
     told = delay_page.of_rows(listed)
-    rows = {
+    return {
         order.pk: replace(
             row(order, actor, places.get(order.pk, ""), finishes.get(order.pk)),
             asked=found.asked.get(order.pk),
             late=order.pk in told,
             delay_told=told.get(order.pk),
+            works_here=actor.may(Verb.ASSIGN, order.performing_laboratory_id),
         )
         for order in listed
     }
-    return Page(
-        stat=[rows[order.pk] for order in sorted(found.stat, key=_soonest)],
-        rows=[rows[order.pk] for order in found.rows],
-        worklist=found,
-        to_answer=[asked for asked in found.asked.values() if may_answer(actor, asked.order, asked)],
-        rejected=arrivals.rejections_to_read(actor),
-        less_urgent=less_urgent.of_person(actor),
-        empty=f"No order matches “{found.search}”." if found.search else EMPTY[found.chip],
-    )
 
 
 def _soonest(order: Order) -> float:

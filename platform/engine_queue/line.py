@@ -40,7 +40,8 @@ _RUNNING = """
 """
 _ASKED = """ARRAY(SELECT DISTINCT asked.deployment_id FROM engine_queue_run AS asked
                   WHERE asked.order_id = ANY(%(orders)s) AND asked.state IN ('queued', 'running'))"""
-# One pass over the lines of the deployments, in the order of the claim. What runs already of those behind may have to end first.
+# One pass over the lines of the deployments, in the order of the claim. What runs already of those behind may have to end first:
+# they are added up from the end of the line, since a frame whose beginning moves is added up anew for each run of it.
 _LINE = """
     WITH open AS ({open}), running AS ({running}),
     line AS (
@@ -53,8 +54,8 @@ _LINE = """
         FROM open LEFT JOIN running ON running.run_id = open.id
         WINDOW before AS (PARTITION BY open.deployment_id ORDER BY open.rank, open.due_at, open.id
                           ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING),
-               behind AS (PARTITION BY open.deployment_id ORDER BY open.rank, open.due_at, open.id
-                          ROWS BETWEEN 1 FOLLOWING AND UNBOUNDED FOLLOWING)
+               behind AS (PARTITION BY open.deployment_id ORDER BY open.rank DESC, open.due_at DESC, open.id DESC
+                          ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
     )
     SELECT run.order_id, line.deployment_id, item_set.kind, line.items, line.tokens, line.ahead, line.items_ahead, line.behind,
            line.running_items, line.paused, line.foretold, line.low, line.high,

@@ -7,7 +7,7 @@ from uuid import UUID
 from celery import shared_task
 from django.conf import settings
 
-from orders import checking, escalation, holding, risk
+from orders import assignment, checking, escalation, holding, risk
 from orders.manifests import claims, working
 
 MINUTES = 15  # one check may take; then the file is refused with words
@@ -54,6 +54,12 @@ def escalate() -> None:
 def expire_hold_requests() -> None:
     """End requests to hold a STAT order that nobody has answered in time."""
     holding.expire()
+
+
+@shared_task(name="orders.release_leavers")
+def release_leavers() -> None:
+    """Take open work from people who left, so that somebody takes it."""
+    assignment.release_leavers()
 
 
 def deliver(payload: Mapping[str, Any]) -> None:

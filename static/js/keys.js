@@ -1,4 +1,6 @@
 // Single-key shortcuts: search, move, new order, help. They can be switched off (WCAG 2.1.4), and nothing is ever signed by key.
+import { pick, take } from "./select.js";
+
 const STORE = "helicase.keys";
 
 const enabled = () => {
@@ -22,6 +24,9 @@ const ACTIONS = {
   "/": () => document.getElementById("search")?.focus(),
   j: () => move(1),
   k: () => move(-1),
+  x: () => pick(false),
+  X: () => pick(true),
+  t: () => take(),
   n: () => document.querySelector("[data-new-order]")?.click(),
   "?": () => document.getElementById("keys")?.showModal(),
 };

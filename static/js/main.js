@@ -6,6 +6,7 @@ import { startKeys } from "./keys.js";
 import { startLive } from "./live.js";
 import { startOnce } from "./once.js";
 import { startOrderForm } from "./order_form.js";
+import { startSelect } from "./select.js";
 
 startClock();
 startHtmx();
@@ -13,4 +14,5 @@ startKeys();
 startLive();
 startOnce();
 startOrderForm();
+startSelect();
 startDraft();

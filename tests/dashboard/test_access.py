@@ -36,6 +36,7 @@ FOR_ALL, OF_THE_FORM, OF_THE_ENGINE = (
 )
 OF_TIMES, OF_CLOCKS, OF_WEBHOOKS = ["turnaround", "turnaround.csv"], ["clocks", "calendar"], ["webhooks"]
 OF_A_LABORATORY = [*OF_TIMES, *OF_CLOCKS, *OF_WEBHOOKS]
+OF_THE_LIST = ["worklist.csv", "worklist-act", "worklist-filters"]  # who gets them: test_worklist_deeds
 OF_A_TRACE = ["engine-trace", "engine-trace.svg", "engine-trace.json"]  # who gets them: test_traces_page
 LISTS = {"specimens": {"accessioner"}, "providers": {"accessioner", "administrator"}, "sites": {"administrator"}}
 ROWS = ["provider", "site", "test"]  # who gets them: test_directory_pages, test_offers_page
@@ -112,6 +113,7 @@ def test_the_list_of_doors_in_this_file_is_complete() -> None:
         *OF_A_LABORATORY,
         *OF_TOKENS,
         *LISTS,
+        *OF_THE_LIST,
         *ROWS,
     }
 
@@ -132,6 +134,7 @@ def test_the_list_of_doors_in_this_file_is_complete() -> None:
         *OF_A_TRACE,
         *OF_TOKENS,
         *LISTS,
+        *OF_THE_LIST,
         *ROWS,
     ],
 )

@@ -8,7 +8,8 @@ from django.urls import reverse
 
 from engine_queue.models import Job, Worker
 from foundation import clock
-from orders import selectors, services
+from orders import services, worklist
+from orders.filters import LABELS
 from orders.models import Order
 from tests.dashboard.people import Ward, read, shown
 from tests.factories import make_actor
@@ -24,6 +25,12 @@ def ward():
 
 def accessions(page):
     return re.findall(r"A\d\d-\d{6}(?=</a><small>)", page)
+
+
+def turned(client, page, way):
+    """The page that a button of this one leads to."""
+    address = re.search(rf'id="page-{way}" href="([^"]+)"', page).group(1)
+    return client.get(reverse("worklist") + address.replace("&amp;", "&")).content.decode()
 
 
 def live_worker(ward):
@@ -43,7 +50,7 @@ def test_stat_orders_stand_apart_and_the_least_time_left_comes_first(ward):
 
 
 def test_a_stat_order_stays_on_top_whatever_page_filter_or_search_is_asked_for(ward, monkeypatch):
-    monkeypatch.setattr(selectors, "PAGE", 1)
+    monkeypatch.setattr(worklist, "PAGE", 1)
     stat = ward.order(priority="stat")
     for _ in range(3):
         ward.order()
@@ -174,7 +181,7 @@ def test_only_who_may_read_scores_is_pointed_to_results(ward):
     assert "See results" not in read(ward.requester(), "worklist")
 
 
-@pytest.mark.parametrize("chip", list(selectors.LABELS))
+@pytest.mark.parametrize("chip", list(LABELS))
 def test_an_empty_list_says_what_would_be_here_and_what_to_do(ward, chip):
     page = read(ward.analyst(), "worklist", chip=chip)
     assert 'class="empty"' in page
@@ -183,11 +190,18 @@ def test_an_empty_list_says_what_would_be_here_and_what_to_do(ward, chip):
 
 
 def test_the_list_is_paged_and_says_where_it_stands(ward, monkeypatch):
-    monkeypatch.setattr(selectors, "PAGE", 2)
+    monkeypatch.setattr(worklist, "PAGE", 2)
     for _ in range(5):
         ward.order()
-    page = read(ward.analyst(), "worklist", page=2)
-    assert "Orders 3–4 of 5" in page and "page=3" in page and "page=1" in page
+    client = ward.analyst()
+    first = read(client, "worklist")
+    second = turned(client, first, "after")
+    assert "Orders 1–2 of 5" in first and "Orders 3–4 of 5" in second
+    third = turned(client, second, "after")
+    assert "Orders 5–5 of 5" in third and "page-after" not in third
+    assert accessions(turned(client, third, "before")) == accessions(second)
+    assert accessions(turned(client, turned(client, third, "before"), "before")) == accessions(first)
+    assert len({*accessions(first), *accessions(second), *accessions(third)}) == 5
 
 
 def test_filters_stay_in_the_address_that_is_read_again(ward):

@@ -1,6 +1,6 @@
 """Tags for what every clinical page shows: times in the site's zone, time left, priority, stage."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -9,6 +9,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from dashboard import stages, wording
+from dashboard.worklist_filters import Asked
 from foundation import clock
 from orders.models import Order, Patient
 
@@ -85,6 +86,18 @@ def identifier(order: Order) -> str:
     """The patient's number, verbatim. While identity is in question it is the stated one, and the page says so."""
     known = list(order.patient.identifiers.all())
     return f"{known[0].type} {known[0].value}" if known else f"MRN {order.stated_mrn}, under identity check"
+
+
+@register.simple_tag
+def list_address(asked: Asked, **changes: str) -> str:
+    """The address of the list that is shown, with some filters changed; an empty one goes."""
+    return asked.address(**changes)
+
+
+@register.filter
+def of(said: Mapping[str, str], name: str) -> str:
+    """A value by its name; empty where there is none."""
+    return said.get(name, "")
 
 
 @register.filter

@@ -3,7 +3,8 @@
 from functools import wraps
 from typing import Any, cast
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 
 from accounts.middleware import ActorRequest
 from foundation import clock
@@ -15,7 +16,7 @@ def page(view: View) -> View:
 
     @private
     @wraps(view)
-    def answered(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def answered(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         response = view(cast(ActorRequest, request), *args, **kwargs)
         response["X-Server-Time"] = clock.now().isoformat()
         return response

@@ -1,17 +1,21 @@
 """The worklist and its live part."""
 
 from django.http import HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
+from django.urls import reverse
 
 from accounts.middleware import ActorRequest
 from casefile.selectors import drafts_ending
-from dashboard import engine_line, worklist_page
+from dashboard import engine_line, saved_filters, worklist_page
 from dashboard.views.responses import page
 
 
 @page
 def worklist(request: ActorRequest) -> HttpResponse:
-    """The whole page."""
+    """The whole page; without anything in its address, what this person opens it with."""
+    opening = "" if request.GET else saved_filters.opening(request.actor)
+    if opening:
+        return redirect(f"{reverse('worklist')}?{opening}")
     return render(request, "dashboard/worklist.html", _context(request))
 
 
@@ -22,13 +26,6 @@ def worklist_live(request: ActorRequest) -> HttpResponse:
 
 
 def _context(request: ActorRequest) -> dict[str, object]:
-    query = request.GET
-    number = int(query["page"]) if query.get("page", "").isdecimal() and len(query["page"]) < 7 else 1
-    found = worklist_page.page(
-        request.actor,
-        chip=query.get("chip", "open"),
-        search=query.get("q", "")[:80].replace("\0", ""),
-        number=number,
-    )
+    found = worklist_page.page(request.user, request.actor, request.GET)
     ending = drafts_ending(request.actor)
     return {"drafts_ending": ending, "page": found, "line": engine_line.line(request.actor), "hot": worklist_page.HOT}
