@@ -39,7 +39,7 @@ def parser() -> argparse.ArgumentParser:
     found.add_argument("--precision", choices=("fp32", "bf16", "int8"), default="fp32")
     found.add_argument("--peers", help="names with commas between, or none; default: all that are installed, none when quick")
     found.add_argument("--rounds", type=int, default=0, help="rounds of each alternation (default 3, quick 1)")
-    found.add_argument("--whole", action="store_true", help="reads and long: all of it, which takes an hour or more")
+    found.add_argument("--whole", action="store_true", help="intake, reads and long: all of it, which takes up to an hour or more")
     found.add_argument("--keep", action="store_true", help="write table, object and picture to benchmarks/results/")
     return found
 
