@@ -25,6 +25,8 @@ from config.session_store import SessionStore
 from dashboard import context
 from foundation.reasons import Reason
 from interop.authentication import bearer
+from interop.fhir import outcomes
+from interop.fhir.urls import TAKING
 from interop.problems import MEDIA_TYPE, ApiError
 
 Message = Mapping[str, Any]
@@ -36,9 +38,10 @@ Application = Callable[[Scope, Receive, Send], Coroutine[Any, Any, None]]
 SMALL = 1024 * 1024  # bytes: every form without a file
 LINGER_S = 3.0  # how long a refused sender is still listened to: a socket closed at once takes the answer with it
 UPLOADS = ("order-new", "order-input", "bulk-new")  # the addresses that take a file
-FOR_PROGRAMS = "/api/"  # below it, a token says who sends, and no page is answered
+FOR_PROGRAMS = ("/api/", "/fhir")  # below them, a token says who sends, and no page is answered
 API_UPLOADS = ("api-v1:intakes",)
 ATTACHED = re.compile(r"/orders/[0-9a-f-]{36}/files")  # and those that take one to be laid beside an order
+FHIR_UPLOADS = TAKING  # the file is a text in JSON there, and has to fit memory
 AT_ONCE = 2  # files that one person may be sending to this process; each may take UPLOAD_LIMIT of its disk
 
 
@@ -90,7 +93,7 @@ class _Counted:
 
 async def _sender(scope: Scope) -> UUID | None:
     """Who may send a file here; None where nobody may, or nobody is logged in."""
-    if _path(scope) in _upload_paths(API_UPLOADS):
+    if _path(scope) in _upload_paths(API_UPLOADS) | _upload_paths(FHIR_UPLOADS):
         return cast(UUID | None, await _by_token(_header(scope, b"authorization")))
     takes = _path(scope) in _upload_paths(UPLOADS) or ATTACHED.fullmatch(_path(scope))
     return await _signed_in(_session_key(scope)) if takes else None
@@ -100,6 +103,8 @@ def _most(path: str) -> int:
     """Bytes: file, text, rest."""
     if ATTACHED.fullmatch(path):
         return attachments.LIMIT + SMALL
+    if path in _upload_paths(FHIR_UPLOADS):
+        return settings.DATA_UPLOAD_MAX_MEMORY_SIZE
     return settings.UPLOAD_LIMIT + settings.DATA_UPLOAD_MAX_MEMORY_SIZE + SMALL
 
 
@@ -143,9 +148,11 @@ def _by_token(header: str) -> UUID | None:
 
 async def _refuse(status: int, scope: Scope, receive: Receive, send: Send) -> None:
     for_programs = _path(scope).startswith(FOR_PROGRAMS)
-    page = (_problem(status) if for_programs else _words(status, scope)).encode()
+    fhir = _path(scope).startswith("/fhir")
+    page = (_problem(status, fhir=fhir) if for_programs else _words(status, scope)).encode()
+    kind = outcomes.MEDIA_TYPE if fhir else MEDIA_TYPE
     headers = [
-        (b"content-type", MEDIA_TYPE.encode() if for_programs else b"text/html; charset=utf-8"),
+        (b"content-type", kind.encode() if for_programs else b"text/html; charset=utf-8"),
         (b"content-length", str(len(page)).encode()),
         (b"cache-control", b"no-store"),
         (b"connection", b"close"),
@@ -168,14 +175,15 @@ def _words(status: int, scope: Scope) -> str:
     return render_to_string(f"{status}.html", {**context.plain(), "limit": limit, "at_once": AT_ONCE})
 
 
-def _problem(status: int) -> str:
+def _problem(status: int, *, fhir: bool) -> str:
     """The same for a program."""
     if status == 413:
-        limit = f"{SMALL:,}, or for an upload with a valid token {settings.UPLOAD_LIMIT:,}"
+        known = settings.DATA_UPLOAD_MAX_MEMORY_SIZE if fhir else settings.UPLOAD_LIMIT
+        limit = f"{SMALL:,}, or for an upload with a valid token {known:,}"
         problem = ApiError(413, Reason.API_TOO_LARGE, limit=limit).problem
     else:
         problem = ApiError(429, Reason.API_TOO_MANY_UPLOADS, count=AT_ONCE).problem
-    return json.dumps(problem.body())
+    return json.dumps(outcomes.resource(outcomes.issues_of(problem)) if fhir else problem.body())
 
 
 async def _linger(receive: Receive) -> None:

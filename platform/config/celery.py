@@ -37,6 +37,7 @@ app.conf.beat_schedule = {
     "end hold requests": _every(5.0, "orders.expire_hold_requests"),
     "take work from leavers": _every(10.0, "orders.release_leavers"),
     "recover interrupted checks": _every(15.0, "orders.recover_intakes"),
+    "place what was asked for by FHIR": _every(2.0, "interop.place_fhir_orders"),
     "forget old answers": _every(3600.0, "interop.sweep_answers"),
     "end old drafts": _every(600.0, "casefile.expire_drafts"),
     "sweep orphaned files": _every(3600.0, "storage.sweep_orphans"),

@@ -9,9 +9,10 @@ from django.template.loader import render_to_string
 
 from dashboard import context
 from foundation.reasons import Reason
+from interop.fhir.outcomes import of_problem
 from interop.problems import Problem
 
-FOR_PROGRAMS = "/api/"  # below it there are no pages
+FOR_PROGRAMS = ("/api/", "/fhir")  # below them there are no pages
 _REASONS = {
     400: Reason.API_MALFORMED.say(detail="its address, its headers or its body"),
     403: Reason.ACCESS_NOT_PERMITTED.words,
@@ -43,6 +44,7 @@ def failed(request: HttpRequest) -> HttpResponse:
 
 def _answer(request: HttpRequest, status: int) -> HttpResponse:
     """A page without its request, and so without the context processors, which would read the person's organisation and rights."""
-    if request.path.startswith(FOR_PROGRAMS) and request.path != FOR_PROGRAMS:
-        return Problem(status, str(_CODES[status]), _REASONS[status]).response()
+    if request.path.startswith(FOR_PROGRAMS) and request.path != "/api/":
+        problem = Problem(status, str(_CODES[status]), _REASONS[status])
+        return of_problem(problem) if request.path.startswith("/fhir") else problem.response()
     return HttpResponse(render_to_string(f"{status}.html", context.plain()), status=status)

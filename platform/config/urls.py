@@ -10,6 +10,7 @@ urlpatterns = [
     path("", include("dashboard.urls")),
     path("", include("reports.urls")),
     path("api/v1/", include("interop.api.urls")),
+    path("", include("interop.fhir.urls")),
 ]
 
 handler400 = error_pages.bad_request

@@ -317,6 +317,43 @@ class Reason(StrEnum):
     REPORT_TOO_LARGE = "report.too-large", "The order has more results than one document holds; read them page by page, or as CSV."
     REPORT_TOO_MANY = "report.too-many-results", "The order has more results than one CSV file is made of; read them page by page."
 
+    # What FHIR answers, in an OperationOutcome or as the reason of a Task.
+    FHIR_RESOURCE = "fhir.resource-not-taken", "The body has to be a resource that is taken here: {wanted}."
+    FHIR_EMPTY = "fhir.empty", "FHIR has no null, and nothing empty: leave the element out."
+    FHIR_REQUIRED = "fhir.required", "This is needed for an order."
+    FHIR_CODE = "fhir.code-unknown", "This code is not taken here: {detail}."
+    FHIR_VALUE = "fhir.value", "This value cannot be used: {detail}."
+    FHIR_NOT_CARRIED = (
+        "fhir.not-carried",
+        "An order does not carry this, or R4 does not have it. With “Prefer: handling=lenient”, what R4 has is left out and told.",
+    )
+    FHIR_LEFT_OUT = "fhir.left-out", "“{element}” is not carried by an order; it was left out, as the sender allowed."
+    FHIR_REFERENCE = "fhir.reference-unresolved", "“{reference}” leads to nothing that was sent, or is known here to this token."
+    FHIR_REFERENCE_KIND = "fhir.reference-kind", "This has to lead to a {wanted}."
+    FHIR_ONE_ORDER = "fhir.one-order", "A transaction holds exactly one ServiceRequest; this one holds {count}."
+    FHIR_ADDRESS_TWICE = "fhir.address-twice", "“{address}” stands twice, so that a reference to it has two meanings."
+    FHIR_ENTRY_ADDRESS = "fhir.entry-address", "The address of this entry has to be {wanted}, as its resource."
+    FHIR_NOT_USED = "fhir.not-used", "Nothing in the order leads to “{address}”: it would be lost."
+    FHIR_ONE_ORGANISATION = "fhir.one-organisation", "This token places orders for several organisations: use one that is of one."
+    FHIR_ANOTHER_SUBJECT = "fhir.another-subject", "This belongs to another patient than the order."
+    FHIR_TEST_CODE = "fhir.test-code", "Exactly one code of the system {system} is needed: the test of the laboratory."
+    FHIR_TEST_UNKNOWN = "fhir.test-unknown", "No test that can be ordered has this code; GET /api/v1/tests lists them."
+    FHIR_TEST_AMBIGUOUS = "fhir.test-ambiguous", "Several laboratories offer this test: name one as performer, under {system}."
+    FHIR_PERFORMER = "fhir.performer", "A laboratory is named by an identifier of the system {system}, with its code."
+    FHIR_REQUESTER = "fhir.requester", "Who asks is named by the number of an active provider of the ordering organisation."
+    FHIR_ANOTHER_TEST = "fhir.another-test", "This upload was checked for another test."
+    FHIR_FILE_DIFFERS = "fhir.file-differs", "The file that arrived, of {size} bytes, is not the one that size or hash tell of."
+    FHIR_SEARCH_NOTHING = "fhir.search-nothing", "Say what to search for: one of {names}."
+    FHIR_SEARCH_UNKNOWN = "fhir.search-unknown", "{kind} is not searched by “{name}” here, but by: {names}."
+    FHIR_SEARCH_VALUE = "fhir.search-value", "The parameter “{name}” cannot be used as it stands, or stands more than once."
+    FHIR_CONDITION = "fhir.condition", "The one condition that is understood is the order's own number: identifier={number}."
+    FHIR_WAITING = "fhir.waiting", "The order is kept. Its file is being checked; it is placed as soon as that has ended well."
+    FHIR_PLACED = "fhir.placed", "The order is placed."
+    FHIR_FILE_REFUSED = "fhir.file-refused", "Nothing in the file can be scored."
+    FHIR_CANNOT_PLACE = "fhir.cannot-place", "Three attempts to place the order failed by a fault of ours. Tell the laboratory."
+    FHIR_REPLACED = "fhir.replaced", "The sender has sent the order again, mended."
+    FHIR_CLOSED = "fhir.closed", "A person closed it before it became an order, and says why."
+
 
 RETIRED: frozenset[str] = frozenset()
 """Codes that once had a meaning and are never given another."""

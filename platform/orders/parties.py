@@ -47,6 +47,13 @@ def parties(request: OrderRequest, intake: Intake) -> Parties:
     )
 
 
+def objections(request: OrderRequest) -> dict[str, str]:
+    """What stands against site and provider, by field, before there is a file."""
+    organisation_id = request.ordering_organisation_id
+    said = {"site": _site(request.site_id, organisation_id)[1], "provider": _provider(request.provider_id, organisation_id)[1]}
+    return {name: message for name, message in said.items() if message}
+
+
 def _site(named: UUID | None, organisation_id: UUID) -> tuple[Site, str]:
     if named is not None:
         found: Site | None = Site.objects.filter(pk=named, organisation_id=organisation_id, active=True).first()

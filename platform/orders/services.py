@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Any
-from uuid import UUID
+from uuid import UUID, uuid4
 
 from django.db import IntegrityError, transaction
 
@@ -33,8 +33,10 @@ from orders.validation import validate
 from registry.priority import PRIORITY_RANK, Priority
 
 
-def place(*, actor: Actor, request: OrderRequest, told: frozenset[UUID] | None = None) -> Order:
+def place(*, actor: Actor, request: OrderRequest, told: frozenset[UUID] | None = None, order_id: UUID | None = None) -> Order:
     """Turn a ready intake into an order, its run, its first jobs and its events: all or nothing.
+
+    `order_id` is what a new order is known by, where it was promised to somebody.
 
     Asking twice for the same thing gives the same order. Raises `NotPermitted`, `InvalidOrder` (field by field) or
     `OrderConflict`. A STAT order without a reason is still STAT, and flagged; an identity that does not match, and a
@@ -45,12 +47,12 @@ def place(*, actor: Actor, request: OrderRequest, told: frozenset[UUID] | None =
     """
     require(actor, Verb.PLACE, request.ordering_organisation_id)
     try:
-        return _place(actor, request, told)
+        return _place(actor, request, told, order_id)
     except IntegrityError:  # somebody placed the same number or the same new patient at the same moment: look again
-        return _place(actor, request, told)
+        return _place(actor, request, told, order_id)
 
 
-def _place(actor: Actor, request: OrderRequest, told: frozenset[UUID] | None) -> Order:
+def _place(actor: Actor, request: OrderRequest, told: frozenset[UUID] | None, order_id: UUID | None) -> Order:
     with transaction.atomic():
         if told is not None:
             duplicates.one_at_a_time(request)
@@ -67,7 +69,7 @@ def _place(actor: Actor, request: OrderRequest, told: frozenset[UUID] | None) ->
         if told is not None and duplicates.untold(alike, told):
             raise LooksDuplicate(alike)
         facts = duplicates.facts(alike, told) | ({"repeats": str(repeated.pk)} if repeated else {})
-        order, settled = _create(actor, request, intake, digest, facts, conflicts_with=existing)
+        order, settled = _create(actor, request, intake, facts, conflicts_with=existing, pk=order_id or uuid4())
         if settled:
             accept(order=order, actor=actor)
         hints.changed(order)
@@ -190,19 +192,20 @@ def _repeated(actor: Actor, request: OrderRequest) -> Order | None:
 
 
 def _create(
-    actor: Actor, request: OrderRequest, intake: Intake, digest: str, facts: Mapping[str, object], *, conflicts_with: Order | None
+    actor: Actor, request: OrderRequest, intake: Intake, facts: Mapping[str, object], *, conflicts_with: Order | None, pk: UUID
 ) -> tuple[Order, bool]:
     organisation_id = request.ordering_organisation_id
     patient, known = identify(request.patient, organisation_id=organisation_id)
     attention = _attention(request, known, conflicts_with)
     order = Order.objects.create(
+        pk=pk,
         accession=next_accession(),
         ordering_organisation_id=organisation_id,
         performing_laboratory_id=intake.performing_laboratory_id,
         **parties(request, intake).columns,
         placer_system=request.placer_system,
         placer_number=request.placer_number,
-        content_hash=digest,
+        content_hash=content_hash(request, intake),
         conflicts_with=conflicts_with,
         patient=patient,
         stated_mrn=request.patient.mrn.strip(),

@@ -8,7 +8,7 @@ from foundation import clock
 from foundation.actor import Actor
 from orders.errors import InvalidOrder
 from orders.models import Intake, Sex
-from orders.parties import parties
+from orders.parties import objections, parties
 from orders.requests import OrderRequest, PatientDetails, SpecimenDetails
 from registry.priority import Priority
 
@@ -25,6 +25,18 @@ def validate(request: OrderRequest, *, actor: Actor, intake: Intake | None) -> N
     _priority(request, actor, fields)
     _intake(request, intake, fields)
     for name, message in (parties(request, intake).objections if intake else {}).items():
+        fields[name].append(message)
+    if fields:
+        raise InvalidOrder(dict(fields))
+
+
+def validate_said(request: OrderRequest, *, actor: Actor) -> None:
+    """The part of `validate` that needs no file: what is wrong is told before anything is kept."""
+    fields: Objections = defaultdict(list)
+    _patient(request.patient, fields)
+    _specimen(request.specimen, request.patient, fields)
+    _priority(request, actor, fields)
+    for name, message in objections(request).items():
         fields[name].append(message)
     if fields:
         raise InvalidOrder(dict(fields))

@@ -145,8 +145,9 @@ def test_a_third_file_is_refused_in_words(headers, words):
 
 
 def test_the_addresses_that_take_files_exist():
-    assert bodies._upload_paths(bodies.UPLOADS) == {"/orders/new/", "/orders/new/input"}
+    assert bodies._upload_paths(bodies.UPLOADS) == {"/orders/new/", "/orders/new/input", "/orders/bulk/"}
     assert bodies._upload_paths(bodies.API_UPLOADS) == {"/api/v1/intakes"}
+    assert bodies._upload_paths(bodies.FHIR_UPLOADS) == {"/fhir", "/fhir/", "/fhir/ServiceRequest"}
 
 
 @pytest.mark.django_db

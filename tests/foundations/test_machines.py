@@ -13,6 +13,7 @@ from engine_queue.models import Job, Run
 from foundation.actor import process
 from foundation.errors import IllegalMove, Stale
 from foundation.machine import Machine
+from interop.machines import FHIR_ORDER
 from orders.machines import HOLD_REQUEST, INTAKE, ORDER
 from orders.models import Intake, Order
 from reports.machines import REPORT
@@ -20,7 +21,7 @@ from tests import factories
 
 pytestmark = pytest.mark.django_db
 
-MACHINES = [ORDER, INTAKE, HOLD_REQUEST, DRAFT, ATTACHMENT, RUN, JOB, REPORT]
+MACHINES = [ORDER, INTAKE, HOLD_REQUEST, DRAFT, ATTACHMENT, RUN, JOB, REPORT, FHIR_ORDER]
 ROWS = {ORDER: Order, RUN: Run, JOB: Job, INTAKE: Intake}
 
 

@@ -1,6 +1,5 @@
 """The API put together: routes, how bodies are read, and what every exception is answered with."""
 
-import json
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
@@ -10,6 +9,7 @@ from ninja.operation import Operation
 from ninja.parser import Parser
 
 from foundation.reasons import Reason
+from interop import json_text
 from interop.api import intakes, orders, results, steering, who
 from interop.api.gate import JSON
 from interop.problems import NO_STORE, ApiError, Fault, Problem, problem_of
@@ -26,19 +26,8 @@ class StrictJson(Parser):
 
     def parse_body(self, request: HttpRequest) -> dict[str, Any]:
         """Whatever it raises becomes a 400."""
-        said: dict[str, Any] = json.loads(request.body, parse_constant=_refuse, object_pairs_hook=_once)
+        said: dict[str, Any] = json_text.read(request.body)
         return said
-
-
-def _refuse(constant: str) -> float:
-    raise ValueError(f"{constant} is no JSON")
-
-
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise ValueError("a name stands twice in an object")
-    return found
 
 
 class Api(NinjaAPI):
