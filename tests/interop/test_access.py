@@ -22,6 +22,7 @@ pytestmark = pytest.mark.django_db
 EXPECTED = {
     "GET /me": (200, 200, 200),
     "GET /tests": (200, 200, 200),
+    "GET /organisations": (200, 200, 200),
     "POST /intakes": (201, 403, 403),  # for the hospital
     "GET /intakes/{uuid:pk}": (200, 200, 404),
     "GET /intakes/{uuid:pk}/records": (200, 200, 404),

@@ -6,7 +6,9 @@ from uuid import UUID
 import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 
+from accounts.providers import ProviderDetails, add_provider
 from accounts.roles import Role
+from accounts.services import actor_for
 from audit.models import Event
 from orders import checking
 from orders.models import Intake, Order
@@ -84,6 +86,19 @@ def test_an_order_tells_state_progress_and_timeline_and_no_score(site):
     assert "5.5" not in shown.content.decode() and shown.json()["released"] is False
     told = caller.get(f"/orders/{order.pk}/events").json()["events"]
     assert [event["action"] for event in told][:2] == ["order.placed", "state.accepted"]
+
+
+def test_an_order_names_provider_and_site_where_the_organisation_has_them(site):
+    caller, keeper = site.caller(), make_user(role=Role.ADMINISTRATOR, organisation=site.hospital)
+    details = ProviderDetails(name="Dr Rita Ordering", phone="+00 000 2000")
+    asking = add_provider(organisation=site.hospital, details=details, actor=actor_for(keeper))
+    listed = caller.get("/organisations").json()
+    assert [one["id"] for one in listed] == [str(site.hospital.pk)] and listed[0]["providers"][0]["id"] == str(asking.pk)
+    wanted = site.wanted(site.upload(caller))
+    assert caller.post("/orders", wanted).json()["errors"][0]["pointer"] == "/provider"
+    named = {"provider": str(asking.pk), "site": listed[0]["sites"][0]["id"]}
+    placed = caller.post("/orders", {**wanted, **named}).json()
+    assert (placed["provider"], placed["site"]) == ("Dr Rita Ordering", listed[0]["sites"][0]["name"])
 
 
 def test_lists_are_filtered_and_paged_without_gap(site):

@@ -8,7 +8,9 @@ from django.http import HttpResponse
 from ninja import Router
 from ninja.params.functions import Query
 
+from accounts.providers import providers_for
 from accounts.roles import Verb
+from accounts.sites import sites_for
 from audit import reads
 from foundation.actor import Actor
 from foundation.errors import NotFound
@@ -48,6 +50,13 @@ def place_order(request: ApiRequest, given: shapes.OrderGiven, idempotency_key: 
         return order_done(actor, services.place(actor=actor, request=_asked(actor, given)).pk, status=201)
 
     return done_once(request, idempotency_key, work, seen=lambda pk: selectors.order_for(actor, pk))
+
+
+@router.get("/organisations", response=list[shapes.OrderingShape], auth=Token(Verb.PLACE))
+def list_organisations(request: ApiRequest) -> list[shapes.OrderingShape]:
+    """Organisations that orders can be placed for, with the providers and sites that an order may name."""
+    providers, sites = providers_for(request.auth), sites_for(request.auth)
+    return [shown.ordering(one, providers, sites) for one in selectors.ordering_organisations(request.auth)]
 
 
 @router.get("/orders", response=shapes.OrderPage, auth=Token(Verb.VIEW_ORDER))
@@ -124,6 +133,8 @@ def _asked(actor: Actor, given: shapes.OrderGiven) -> OrderRequest:
         sample_confirmed=given.sample_confirmed,
         placer_system=placer.system,
         placer_number=placer.number,
+        provider_id=given.provider,
+        site_id=given.site,
     )
 
 

@@ -71,6 +71,29 @@ class Named(Schema):
     name: str
 
 
+class ProviderShape(Schema):
+    """Who may ask an organisation's orders; an order of an organisation with providers names one of them."""
+
+    id: UUID
+    name: str
+    department: str
+
+
+class SiteShape(Schema):
+    """A place of an organisation; an order that names none comes from the main one."""
+
+    id: UUID
+    code: str
+    name: str
+
+
+class OrderingShape(Named):
+    """An organisation that orders can be placed for, with what an order may name of it."""
+
+    providers: list[ProviderShape]
+    sites: list[SiteShape]
+
+
 class PatientGiven(Given):
     """Who is tested. `mrn_system` is blank for the ordering organisation's own numbers."""
 
@@ -112,6 +135,8 @@ class OrderGiven(Given):
         "", description="repeats the chosen sample of a file that holds several"
     )
     placer: PlacerGiven | None = None
+    provider: UUID | None = Field(None, description="who asks; needed where the ordering organisation has providers")
+    site: UUID | None = Field(None, description="of the ordering organisation; without it, its main one")
 
 
 class SampleGiven(Given):
@@ -291,6 +316,8 @@ class OrderShape(OrderLine):
     """One order: where it stands, never a score."""
 
     indication: str
+    provider: str = Field(description="name, as it was when the order was placed; blank: none was named")
+    site: str
     specimen: SpecimenShape
     intake: UUID
     cancelled_reason: str

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from typing import Any
 
+from accounts.models import Organisation, Provider, Site
 from audit.models import Event
 from interop.api import shapes
 from orders.duplicates import Alike
@@ -48,6 +49,16 @@ def test(version: TestVersion) -> shapes.TestShape:
     )
 
 
+def ordering(organisation: Organisation, providers: Iterable[Provider], sites: Iterable[Site]) -> shapes.OrderingShape:
+    """An organisation, with those of these providers and sites that are its own."""
+    return shapes.OrderingShape(
+        id=organisation.pk,
+        name=organisation.name,
+        providers=[shapes.ProviderShape.from_orm(one) for one in providers if one.organisation_id == organisation.pk],
+        sites=[shapes.SiteShape.from_orm(one) for one in sites if one.organisation_id == organisation.pk],
+    )
+
+
 def intake(row: Intake) -> shapes.IntakeShape:
     """An upload."""
     return shapes.IntakeShape(
@@ -73,6 +84,8 @@ def order(order: Order, alike: Iterable[Alike], *, released: bool, finish: Finis
     return shapes.OrderShape(
         **_line(order),
         indication=order.indication,
+        provider=order.provider_name,
+        site=order.ordering_site.name,
         specimen=shapes.SpecimenShape.from_orm(specimen),
         intake=order.intake_id,
         cancelled_reason=order.cancelled_reason,
