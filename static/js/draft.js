@@ -143,21 +143,27 @@ class Saver {
 
   lost() {
     if (this.over) return;
-    this.dirty = true;
+    this.unsaved();
     const wait = RETRY[Math.min(this.failures++, RETRY.length - 1)];
     const since = this.lastSaved ? `since ${timeOfDay(this.lastSaved)}` : "yet";
     this.say(`Not saved ${since}: the server does not answer. Trying again in ${wait} s; what you typed is kept in this window.`, true);
     this.soon(wait * 1000);
   }
 
-  loggedOut(login) {
+  unsaved() {
     this.dirty = true;
+    keep(this.form, false);
+  }
+
+  loggedOut(login) {
+    this.unsaved();
     const address = `${login}?ended=yes&next=${encodeURIComponent(this.form.getAttribute("action"))}`;
     sayEnded(address, "Your session has ended.", "Log in again");
     this.say("Not saved: your session has ended. What you typed is kept in this window.", true);
   }
 
   elsewhere(said) {
+    this.unsaved();
     this.over = true; // nothing is saved from here before the person has decided
     this.say("Not saved: another window has a newer version.", true);
     const box = document.getElementById("draft-elsewhere");
@@ -175,6 +181,7 @@ class Saver {
 
   stop() {
     this.over = true;
+    this.dirty = false;
     clearTimeout(this.timer);
     this.saving?.abort();
   }
@@ -184,7 +191,7 @@ function follow(form, saver) {
   let later = 0;
   const soon = () => {
     clearTimeout(later);
-    later = setTimeout(() => saver.over || keep(form, false), 200);
+    later = setTimeout(() => (saver.dirty || saver.saving) && keep(form, false), 200);
     saver.soon();
   };
   form.addEventListener("input", soon);
@@ -192,7 +199,7 @@ function follow(form, saver) {
   document.addEventListener("htmx:afterSettle", (event) => event.target.closest?.("#order-form") && form.querySelector("[name=intake]") && soon());
   window.addEventListener("online", () => saver.failures && saver.soon(0));
   window.addEventListener("pagehide", () => {
-    if (saver.dirty && !saver.over && anything(typedInto(form))) navigator.sendBeacon(form.dataset.save, saver.body());
+    if ((saver.dirty || saver.saving) && !saver.over && anything(typedInto(form))) navigator.sendBeacon(form.dataset.save, saver.body());
   });
   form.addEventListener("submit", (event) => {
     if (event.defaultPrevented) return;
