@@ -27,9 +27,7 @@ CONFIG = {
 }
 
 
-schema = schemathesis.openapi.from_wsgi(
-    "/api/v1/openapi.json", get_wsgi_application(), config=SchemathesisConfig.from_dict(CONFIG)
-)
+schema = schemathesis.openapi.from_wsgi("/api/v1/openapi.json", get_wsgi_application(), config=SchemathesisConfig.from_dict(CONFIG))
 
 
 @pytest.fixture
@@ -74,4 +72,3 @@ def _drawn(value):
         return UUID(value).int % 2 == 0
     except (ValueError, TypeError, AttributeError):
         return False
-

@@ -8,6 +8,7 @@ from accounts.middleware import ActorRequest
 from casefile.selectors import drafts_ending
 from dashboard import engine_line, saved_filters, worklist_page
 from dashboard.views.responses import page
+from interop.fhir import finding
 
 
 @page
@@ -28,4 +29,11 @@ def worklist_live(request: ActorRequest) -> HttpResponse:
 def _context(request: ActorRequest) -> dict[str, object]:
     found = worklist_page.page(request.user, request.actor, request.GET)
     ending = drafts_ending(request.actor)
-    return {"drafts_ending": ending, "page": found, "line": engine_line.line(request.actor), "hot": worklist_page.HOT}
+    asked = finding.unsettled(request.actor)
+    return {
+        "asked_by_fhir": asked,
+        "drafts_ending": ending,
+        "page": found,
+        "line": engine_line.line(request.actor),
+        "hot": worklist_page.HOT,
+    }

@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from django.db.models import Max, Q, QuerySet
 
 from audit.models import Event
+from foundation import clock
 from foundation.actor import Actor
 from foundation.errors import NotFound
 from foundation.reasons import Reason
@@ -21,6 +22,8 @@ _RELATED = (
     "patient", "specimen", "intake", "performing_laboratory", "placed_by", "test_version__definition", "asked_by_fhir",
 )  # fmt: skip
 Row = Order | FhirOrder
+SLOW = timedelta(minutes=1)  # a check takes seconds, as a rule
+LISTED = 50
 
 
 @dataclass(frozen=True)
@@ -69,6 +72,13 @@ def search(actor: Actor, wanted: Wanted, *, orders_only: bool, after: tuple[date
     first = [*_behind(orders, "placed_at", after, limit + 1), *_behind(asked, "asked_at", after, limit + 1)]
     rows = sorted(first, key=moment, reverse=True)
     return Page(rows[:limit], total, len(rows) > limit)
+
+
+def unsettled(actor: Actor) -> list[FhirOrder]:
+    """What is no order yet and needs a person, or waits for its file longer than a check takes: STAT first, then the longest."""
+    late = clock.now() - SLOW
+    rows = _asked(actor).filter(Q(state="parked") | Q(state="waiting", asked_at__lt=late))
+    return list(rows.select_related("ordering_organisation").order_by("rank", "asked_at")[:LISTED])
 
 
 def moment(row: Row) -> tuple[datetime, UUID]:
