@@ -27,7 +27,7 @@ STOPPED = {"in_analysis": " Work that was running has been stopped.", "accepted"
 def cancel(*, actor: Actor, order: Order, data: Mapping[str, str]) -> None:
     """Cancel it, unless the reason or the confirmation is missing or somebody changed the order meanwhile."""
     if order.ended_at is not None:
-        raise Over(f"This order is {order.state} already.", code="order.over")
+        raise Over(f"This order is {order.state.replace('_', ' ')} already.", code="order.over")
     if not data.get("confirmed"):
         raise NotConfirmed(code="cancel.not-confirmed")
     seen = data.get("edits", "")

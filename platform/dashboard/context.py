@@ -1,6 +1,6 @@
 """What every page needs: who is signed in, where, which entries he may use, and the server's clock."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 from zoneinfo import ZoneInfo
 
@@ -14,6 +14,7 @@ from accounts.roles import FOR_PROGRAMS, Verb
 from dashboard import notifications
 from dashboard.homes import home
 from foundation import clock
+from orders.patient_selectors import open_checks_count
 
 UTC = ZoneInfo("UTC")
 
@@ -25,6 +26,7 @@ class Entry:
     label: str
     url_name: str
     verb: Verb
+    count: int = 0  # of what waits there
 
 
 ENTRIES = (
@@ -32,6 +34,8 @@ ENTRIES = (
     Entry("New order", "order-new", Verb.PLACE),
     Entry("Bulk orders", "bulk-new", Verb.PLACE),
     Entry("Specimens", "specimens", Verb.RECEIVE_SPECIMEN),
+    Entry("Patients", "patients", Verb.VIEW_ORDER),
+    Entry("Identity", "identity-checks", Verb.EDIT_IDENTITY),
     Entry("Engine", "engine", Verb.VIEW_ENGINE),
     Entry("Turnaround", "turnaround", Verb.VIEW_TURNAROUND),
     Entry("Clocks", "clocks", Verb.OFFER_TEST),
@@ -63,5 +67,7 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
     entries = [entry for entry in ENTRIES if request.actor.organisations(entry.verb)]
     bell = SimpleLazyObject(lambda: notifications.bell(request.actor))  # parts of pages have none
     tokens = any(request.actor.organisations(verb) for verb in FOR_PROGRAMS)
+    waiting, stat = open_checks_count(request.actor)
+    entries = [replace(one, count=waiting) if one.url_name == "identity-checks" else one for one in entries]
     said = {"bell": bell, "organisation": organisation, "zone": zone, "entries": entries, "keeps_tokens": tokens}
-    return {**common, **said}
+    return {**common, **said, "identity_stat": stat}

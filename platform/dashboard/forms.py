@@ -33,6 +33,7 @@ class OrderForm(forms.Form):
     )
     site = forms.ChoiceField(label="Site", required=False)
     mrn = forms.CharField(label="Medical record number", max_length=80)
+    mrn_system = forms.ChoiceField(label="Number given by", required=False)
     family_name = forms.CharField(label="Family name", max_length=120)
     given_name = forms.CharField(label="Given name", max_length=120)
     birth_date = forms.DateField(label="Birth date", widget=forms.DateInput(attrs={"type": "date"}, format="%Y-%m-%d"))
@@ -59,15 +60,18 @@ class OrderForm(forms.Form):
         organisations: Sequence[Organisation],
         zone: ZoneInfo,
         asking: Asking | None = None,
+        systems: Sequence[str] = (),
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
         self.zone = zone
         self.asking = asking or Asking()
-        self.ask_fold = False
+        self.ask_fold = bool(self.initial.get("collected_fold"))
         self._choices("test", [(str(test.pk), test.definition.name) for test in tests])
         self._choices("organisation", [(str(organisation.pk), organisation.name) for organisation in organisations])
         self._parties()
+        own = organisations[0].name if len(organisations) == 1 else "the ordering organisation"
+        cast(forms.ChoiceField, self.fields["mrn_system"]).choices = [("", own), *((one, one) for one in systems)]
         self.fields["collected_at"].help_text = f"in {zone_name(clock.now(), zone)}"
         self.fields["mrn"].help_text = "exactly as your hospital writes it"
         self.fields["stat_reason"].help_text = "STAT starts before everything else: say why this one cannot wait"
@@ -162,6 +166,7 @@ class OrderForm(forms.Form):
                 given_name=data["given_name"],
                 birth_date=data["birth_date"],
                 sex=data["sex"],
+                mrn_system=data["mrn_system"],
             ),
             specimen=SpecimenDetails(
                 identifier=data["specimen_identifier"],

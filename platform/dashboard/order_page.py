@@ -8,7 +8,7 @@ from typing import cast
 from accounts.roles import Verb
 from audit.models import Event
 from casefile import selectors as casefile
-from dashboard import delay_page, engine_line, less_urgent, outlook, papers, repeating, specimens, urgency
+from dashboard import delay_page, engine_line, identity_page, less_urgent, outlook, papers, repeating, specimens, urgency
 from dashboard.outlook import Outlook, Stop
 from dashboard.verdicts import exceptions
 from dashboard.wording import FLAGS, counted, duration, flag, parked
@@ -17,7 +17,10 @@ from foundation.actor import Actor
 from notices.wording import words as escalated
 from orders import duplicates, selectors
 from orders.holding import may_answer
+from orders.machines import IN_ERROR
 from orders.models import Demotion, HoldRequest, Order
+from orders.replacing import may_replace
+from reports import wrong_patient
 from reports.release import may_see_scores
 from reports.selectors import ResultsPanel, asked, results_panel
 
@@ -33,6 +36,10 @@ _TITLES = {
     ("orders.order", "state.awaiting_second_review"): "First signature",
     ("orders.order", "state.reported"): "Reported",
     ("orders.order", "state.cancelled"): "Cancelled",
+    ("orders.order", "order.replaced"): "Replaced",
+    ("orders.order", "state.entered_in_error"): "Entered in error",
+    ("orders.order", "order.identity_decided"): "Identity check",
+    ("orders.order", "order.patient_moved"): "Record of the patient merged, or parted again",
     ("orders.order", "order.attention"): "Needs a person",
     ("orders.order", "order.specimen_received"): "Specimen received",
     ("orders.order", "order.specimen_rejected"): "Specimen rejected",
@@ -56,7 +63,9 @@ _TITLES = {
 }
 _COLOURS = {
     **dict.fromkeys(("order.attention", "order.held", "order.hold_asked", "order.at_risk"), "amber"),
-    **dict.fromkeys(("order.late", "order.specimen_rejected", "state.cancelled", "state.rejected"), "red"),
+    **dict.fromkeys(
+        ("order.late", "order.specimen_rejected", "state.cancelled", "state.rejected", "state.entered_in_error"), "red"
+    ),
 }
 _NEXT = {
     "submitted": "Waiting to be accepted", "accepted": "Waiting for an engine worker", "in_analysis": "Scoring",
@@ -107,6 +116,7 @@ def whole(actor: Actor, order: Order, parameters: Mapping[str, str]) -> dict[str
     seen, asked_for = cast(Outlook, part["outlook"]), cast(HoldRequest | None, part["request_to_hold"])
     panel = results(actor, order, parameters)
     rejected = rejected_inputs(order)
+    replaced, successor = selectors.replaced_and_successor(actor, order)
     listed = exceptions(order.intake, LISTED) if rejected else []
     return part | {
         "timeline": timeline(order, seen),
@@ -120,6 +130,13 @@ def whole(actor: Actor, order: Order, parameters: Mapping[str, str]) -> dict[str
         "may_audit": actor.may(Verb.VIEW_AUDIT, order.performing_laboratory_id),
         **papers.parts(actor, order),
         "may_see_to_specimen": specimens.may_see_to(actor, order),
+        "may_decide": order.attention == "identity.mismatch" and order.ended_at is None and identity_page.may_decide(actor, order),
+        "may_declare": wrong_patient.may_declare(actor, order),
+        "stated": identity_page.stated_otherwise(order),
+        "may_open_patient": actor.may(Verb.VIEW_ORDER, order.patient.organisation_id),
+        "may_replace": successor is None and may_replace(actor, order),
+        "replaces": replaced,
+        "successor": successor,
         "may_steer": urgency.may_change(actor, order, asked_for),
         "may_answer": asked_for is not None and may_answer(actor, order, asked_for),
         "alike": duplicates.noted(actor, order),
@@ -196,7 +213,9 @@ def _detail(event: Event, order: Order, names: Mapping[str, str]) -> str:
             return _assigned(event, names)
         case "orders.order", "order.hold_expired":
             return "nobody answered; the work went on"
-        case "orders.order", "state.cancelled" | "state.rejected":
+        case "orders.order", "order.identity_decided":
+            return f"{flag(event.reason)} By {event.actor_name}"
+        case "orders.order", "state.cancelled" | "state.rejected" | "state.entered_in_error":
             return f"{order.cancelled_reason or flag(event.reason)}, by {event.actor_name}"
     return "" if event.actor_id is None else f"by {event.actor_name}"
 
@@ -295,7 +314,7 @@ def _protocol(protocol: dict[str, object]) -> str:
 
 def results(actor: Actor, order: Order, parameters: Mapping[str, str]) -> ResultsPanel | None:
     """The results panel when all is scored (or the scores so far, if asked for); None where this actor may not see any."""
-    if order.scored_at is None and "partial" not in parameters:
+    if order.state == IN_ERROR or (order.scored_at is None and "partial" not in parameters):
         return None
     wanted = asked(parameters)
     return results_panel(actor, order, sort=wanted.sort, filter=wanted.filter, page=wanted.page)

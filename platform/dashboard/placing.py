@@ -12,16 +12,17 @@ from django.db import IntegrityError, OperationalError, transaction
 from accounts.models import Organisation
 from casefile import drafts
 from casefile.models import Draft
-from dashboard import drafting
+from dashboard import drafting, prefill
 from dashboard.asking import Asking, asking
 from dashboard.drafting import Kept, Listed, behind
 from dashboard.forms import OrderForm
 from dashboard.verdicts import Verdict, verdict
 from foundation.actor import Actor
-from foundation.errors import NotFound, NotPermitted, Refused
-from orders import selectors, services, uploads
+from foundation.errors import NotFound, NotPermitted, Refused, Stale
+from orders import patient_selectors, replacing, selectors, services, uploads
 from orders.duplicates import Alike, LooksDuplicate
-from orders.errors import InvalidOrder, OrderConflict
+from orders.errors import InvalidOrder
+from orders.machines import IN_ERROR
 from orders.models import Intake, Order
 from orders.requests import OrderRequest
 from registry.models import TestVersion
@@ -30,6 +31,7 @@ Files = Mapping[str, "UploadedFile[Any]"]
 PASTED_NAME = "pasted text"
 LOOKS_ALIKE = "It looks like an order that there is already: read which one, then decide."
 PLACE, NEVERTHELESS = "place", "place-nevertheless"  # what the buttons say
+CHANGED = "Somebody has changed the order that this one replaces. Open it again and look; what you typed is still here."
 
 
 class NoInput(Refused):
@@ -59,6 +61,8 @@ class FormPage:
     input_errors: list[str] = field(default_factory=list)
     two_inputs: str = ""  # said at both fields
     sample_errors: list[str] = field(default_factory=list)
+    replaces: Order | None = None  # the order in whose place this one is placed …
+    edits: int = 0  # … as the person saw it
 
     @property
     def sample_anchor(self) -> str:
@@ -93,9 +97,11 @@ class Desk:
     organisations: list[Organisation]
     zone: Any
     asking: Asking = field(default_factory=Asking)
+    systems: list[str] = field(default_factory=list)  # of numbers that are not the organisations' own
 
     def form(self, **kwargs: Any) -> OrderForm:
-        return OrderForm(tests=self.tests, organisations=self.organisations, zone=self.zone, asking=self.asking, **kwargs)
+        common: dict[str, Any] = {"zone": self.zone, "asking": self.asking, "systems": self.systems}
+        return OrderForm(tests=self.tests, organisations=self.organisations, **common, **kwargs)
 
 
 def desk(actor: Actor, zone: Any) -> Desk:
@@ -103,11 +109,14 @@ def desk(actor: Actor, zone: Any) -> Desk:
     organisations = selectors.ordering_organisations(actor)
     if not organisations:
         raise NotPermitted("Your role does not include placing orders.", code="access.not-permitted")
-    return Desk(actor, selectors.offered_tests(actor), organisations, zone, asking(actor))
+    systems = patient_selectors.systems([one.pk for one in organisations])
+    return Desk(actor, selectors.offered_tests(actor), organisations, zone, asking(actor), systems)
 
 
 def resume(at: Desk, query: Mapping[str, str]) -> FormPage:
-    """A fresh form, linked to an upload if the address names one; or a draft of this person, as it was left."""
+    """A fresh form, linked to an upload if the address names one; a draft as it was left; or filled in from an order to replace."""
+    if replaced := _replaced(at.actor, query):
+        return _instead(at, replaced, _linked(at.actor, query.get("intake")))
     draft, over = drafting.taken_up(at.actor, query.get("draft"))
     names = {str(test.pk): test.definition.name for test in at.tests}
     if draft is None:
@@ -117,6 +126,12 @@ def resume(at: Desk, query: Mapping[str, str]) -> FormPage:
         page = FormPage(at.form(initial=draft.typed), draft.intake, pasted=draft.typed.get("pasted", ""), draft=behind(draft))
     page.drafts = drafting.listed(at.actor, names, without=page.draft.id)
     return page
+
+
+def _instead(at: Desk, replaced: Order, linked: Intake | None) -> FormPage:
+    without = prefill.PATIENT | prefill.SPECIMEN if replaced.state == IN_ERROR else ()
+    values = prefill.of_order(replaced, tests=at.tests, zone=at.zone, without=without)
+    return FormPage(at.form(initial=values), linked, replaces=replaced, edits=replaced.edits)
 
 
 def keep(at: Desk, data: Mapping[str, str], files: Files) -> tuple[Draft, str]:
@@ -130,14 +145,14 @@ def keep(at: Desk, data: Mapping[str, str], files: Files) -> tuple[Draft, str]:
 def recheck(at: Desk, data: Mapping[str, str], files: Files) -> FormPage:
     """Take the input and show its verdict; what was typed stays as it is and is not judged yet."""
     typed = {name: data[name] for name in data}  # unpacking a QueryDict would give lists
-    page = FormPage(at.form(initial=typed), pasted=data.get("pasted", ""), draft=drafting.named(data))
+    page = FormPage(at.form(initial=typed), pasted=data.get("pasted", ""), draft=drafting.named(data), **_replacing(at.actor, data))
     _take(page, at, data, files)
     return page
 
 
 def submit(at: Desk, data: Mapping[str, str], files: Files) -> tuple[FormPage, Order | None]:
     """Place the order, or say field by field what has to be corrected."""
-    page = FormPage(at.form(data=data), pasted=data.get("pasted", ""), draft=drafting.named(data))
+    page = FormPage(at.form(data=data), pasted=data.get("pasted", ""), draft=drafting.named(data), **_replacing(at.actor, data))
     linked = _take(page, at, data, files)
     valid = page.form.is_valid()
     if page.intake is not None and not linked:
@@ -153,8 +168,8 @@ def submit(at: Desk, data: Mapping[str, str], files: Files) -> tuple[FormPage, O
         _object(page, error.fields)
     except LooksDuplicate as error:
         page.alike = error.found
-    except (OrderConflict, NotPermitted, Placed) as error:
-        page.form.add_error(None, str(error))
+    except (Refused, Stale) as error:
+        page.form.add_error(None, CHANGED if isinstance(error, Stale) else str(error))
     except OperationalError:  # a lock or a statement took too long, or the database went away: who can say what it did
         page.form.add_error(None, UNSURE)
         page.unsure = True
@@ -176,7 +191,9 @@ def _told(data: Mapping[str, str]) -> frozenset[UUID]:
 
 
 def _place(actor: Actor, page: FormPage, request: OrderRequest, told: frozenset[UUID]) -> Order:
-    """The order, and with it the end of its draft: both or neither."""
+    """The order, and with it the end of its draft, or of the order that it replaces: both or neither."""
+    if page.replaces is not None:
+        return replacing.replace(actor=actor, request=request, replaced=page.replaces, expected_edits=page.edits, told=told)
     try:
         return _place_draft(actor, page, request, told)
     except IntegrityError:  # another window placed the same draft at the same moment: look again
@@ -193,9 +210,17 @@ def _place_draft(actor: Actor, page: FormPage, request: OrderRequest, told: froz
         return order
 
 
+def again(at: Desk, order: Order) -> Intake:
+    """The stored file of an order, checked again for the order that takes its place. Raises `Refused`."""
+    if not replacing.may_replace(at.actor, order):
+        raise Refused("This order cannot be replaced as it stands, or your role does not include it.", code="order.not-replaceable")
+    test = prefill.offered(order, at.tests) or order.test_version
+    return uploads.check_again(actor=at.actor, intake=order.intake, test_version=test)
+
+
 def take_input(at: Desk, data: Mapping[str, str], files: Files) -> Intake:
     """The upload that the form speaks of: a new file or text, another sample of the same file, or the one already linked."""
-    current = _linked(at.actor, data.get("intake"))
+    current = _linked(at.actor, data.get("intake") or data.get("kept"))
     chunks, name = _incoming(data, files, current)
     if chunks is not None:
         test, organisation_id = _chosen(at, data)
@@ -204,6 +229,9 @@ def take_input(at: Desk, data: Mapping[str, str], files: Files) -> Intake:
         )
     if current is None:
         raise NoInput(code="intake.no-input")
+    if _other_test(at, data, current):
+        test, _ = _chosen(at, data)
+        return uploads.check_again(actor=at.actor, intake=current, test_version=test)
     sample = data.get("sample", "")
     if sample and sample != current.sample and current.state in ("ready", "refused"):
         return uploads.choose_sample(actor=at.actor, intake=current, sample=sample)
@@ -252,6 +280,24 @@ def _linked(actor: Actor, intake: str | None) -> Intake | None:
         return selectors.intake_for(actor, UUID(intake))
     except (ValueError, NotFound):
         return None
+
+
+def _other_test(at: Desk, data: Mapping[str, str], current: Intake) -> bool:
+    """Whether another test is chosen than the stored file was checked for."""
+    return data.get("test", "") in {str(test.pk) for test in at.tests} - {str(current.test_version_id)}
+
+
+def _replaced(actor: Actor, data: Mapping[str, str]) -> Order | None:
+    """The order that the address or the form names; None for a new one, and for one that is not within reach."""
+    try:
+        return selectors.order_for(actor, UUID(data.get("replaces", "")))
+    except (ValueError, NotFound):
+        return None
+
+
+def _replacing(actor: Actor, data: Mapping[str, str]) -> dict[str, Any]:
+    seen = data.get("edits", "")
+    return {"replaces": _replaced(actor, data), "edits": int(seen) if seen.isdecimal() and len(seen) < 10 else 0}
 
 
 def _chosen(at: Desk, data: Mapping[str, str]) -> tuple[TestVersion, UUID]:

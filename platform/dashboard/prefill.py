@@ -59,7 +59,9 @@ def _patient(order: Order) -> dict[str, str]:
 
 
 def _number(order: Order) -> PatientIdentifier | None:
-    numbers: list[PatientIdentifier] = sorted(order.patient.identifiers.all(), key=lambda one: one.pk)
+    numbers: list[PatientIdentifier] = sorted(
+        (one for one in order.patient.identifiers.all() if one.retired_at is None), key=lambda one: one.pk
+    )
     return next((one for one in numbers if one.value == order.stated_mrn), next(iter(numbers), None))
 
 

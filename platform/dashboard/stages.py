@@ -18,6 +18,7 @@ _STANDS: dict[str, tuple[int, int | None, str]] = {
     "reported": (5, None, "Reported"),
     "rejected": (1, None, "Rejected"),
     "cancelled": (1, None, "Cancelled"),
+    "entered_in_error": (1, None, "Entered in error"),
 }
 WORDS = {state: words for state, (_, _, words) in _STANDS.items()}
 
@@ -50,7 +51,7 @@ def stage(order: Order) -> Stage:
     """The stage an order is in."""
     done, current, words = _STANDS[order.state]
     reached = (order.placed_at, order.accepted_at, order.scored_at, None, order.ended_at)
-    stopped = order.state in ("rejected", "cancelled")
+    stopped = order.state in ("rejected", "cancelled", "entered_in_error")
     if stopped:
         reached = (*reached[:4], None)
         done = sum(moment is not None for moment in reached[:3])

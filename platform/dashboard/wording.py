@@ -17,14 +17,15 @@ PRIORITY_HINT = {
 }
 
 _REASONS = {reason.value: reason.words for reason in Reason}
-# What can be done about an order that was parked before anything was scored; this version settles nothing on a page.
-WAY_OUT = "cancel and place again"
 _PARKED = (
     " Nothing is scored. This version has no page to settle it on: cancel this order and place it again with the right details."
 )
+# What can be done about an order that was parked before anything was scored.
+WAYS_OUT = {"identity.mismatch": "decide who it is", "order.conflict": "cancel and place again"}
 # Flags on orders and jobs that a person must look at: what happened, and what comes next.
 FLAGS = {
-    "identity.mismatch": "Identity check: this record number is known with another name, birth date or sex." + _PARKED,
+    "identity.mismatch": "Identity check: this record number is known with another name, birth date or sex."
+    " Nothing is scored until a person has decided who it is.",
     "order.conflict": "Order number in use: it already stands for another order." + _PARKED,
     # said of accepted records in general; each record's own words hold its figures
     "vcf.duplicate": "The same variant is in the file more than once; each line is scored.",
@@ -124,8 +125,8 @@ def zone_name(moment: datetime, zone: ZoneInfo) -> str:
 
 
 def parked(code: str) -> bool:
-    """Whether an order with this flag waits for nothing but its cancellation."""
-    return FLAGS.get(code, "").endswith(_PARKED)
+    """Whether an order with this flag waits, before anything is scored, for what `WAYS_OUT` says."""
+    return code in WAYS_OUT
 
 
 def flag(code: str) -> str:

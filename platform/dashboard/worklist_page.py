@@ -8,17 +8,18 @@ from uuid import UUID
 
 from accounts.models import User
 from accounts.roles import Verb
-from dashboard import delay_page, engine_line, less_urgent, outlook, saved_filters, stages, worklist_filters
+from dashboard import delay_page, engine_line, identity_page, less_urgent, outlook, saved_filters, stages, worklist_filters
 from dashboard.context import zone_of
 from dashboard.less_urgent import News
 from dashboard.saved_filters import Kept
-from dashboard.wording import WAY_OUT, between, flag, parked
+from dashboard.wording import WAYS_OUT, between, flag, parked
 from dashboard.worklist_filters import Asked
 from foundation.actor import Actor
 from orders import arrivals, keys, several, worklist
 from orders.estimates import Finish
 from orders.holding import may_answer
 from orders.keys import Cursor
+from orders.machines import IN_ERROR
 from orders.models import HoldRequest, Order
 from orders.worklist import Worklist
 
@@ -62,6 +63,7 @@ class Row:
     late: bool = False
     delay_told: datetime | None = None  # when somebody was last told of its delay
     works_here: bool = False  # this person may take it, and is told whose work it is
+    identity: bool = False  # this person can decide whose it is
 
     @property
     def style(self) -> str:
@@ -172,15 +174,18 @@ def row(order: Order, actor: Actor, place: str, finish: Finish | None) -> Row:
     """What is said of one order."""
     reviews = order.state.startswith("awaiting") and actor.may(Verb.VIEW_UNRELEASED, order.performing_laboratory_id)
     progress, note = _progress(order)
-    return Row(
-        order, "See results" if reviews else "Open", primary=reviews, progress=progress, note=note, place=place, finish=finish
-    )
+    decides = order.attention == "identity.mismatch" and order.ended_at is None and identity_page.may_decide(actor, order)
+    action = "Decide who it is" if decides else "See results" if reviews else "Open"
+    primary = reviews or decides
+    return Row(order, action, primary=primary, progress=progress, note=note, place=place, finish=finish, identity=decides)
 
 
 def _progress(order: Order) -> tuple[str, str]:
     if order.attention and order.ended_at is None:
         what = re.split(r"[.:;] ?", flag(order.attention), maxsplit=1)[0]
-        return "▲ needs a person", f"{what}: {WAY_OUT}" if parked(order.attention) else what
+        return "▲ needs a person", f"{what}: {WAYS_OUT[order.attention]}" if parked(order.attention) else what
+    if order.state == IN_ERROR:
+        return "not valid", "entered in error: wrong patient"
     if order.hold_reason and order.ended_at is None:
         return "", flag(order.hold_reason)
     if order.state == "in_analysis":

@@ -158,10 +158,11 @@ class Reason(StrEnum):
     DUPLICATE_SPECIMEN = "duplicate.specimen", "The same specimen label."
     ORDER_CONFLICT = "order.conflict", "Order {accession} already stands for this upload or number, with other details."
     ORDER_CANCELLED = "order.cancelled", "A person cancelled the order; the order says why."
+    ORDER_REPLACED = "order.replaced", "Another order has replaced this one; it says what was changed."
+    ORDER_WRONG_PATIENT = "order.wrong-patient", "The order was for the wrong patient: it and its reports were entered in error."
     IDENTITY_MISMATCH = (
         "identity.mismatch",
-        "This record number is known with another name, birth date or sex. Nothing is scored, and this version has no page to"
-        " settle who this is: cancel the order and place it again with the right details.",
+        "This record number is known with another name, birth date or sex. Nothing is scored until a person has decided who it is.",
     )
     SPECIMEN_REJECTED = (
         "specimen.rejected",
@@ -175,6 +176,14 @@ class Reason(StrEnum):
     SPECIMEN_LEAKED = "specimen.leaked", "The specimen has leaked."
     SPECIMEN_TOO_OLD = "specimen.too-old", "The specimen is too old."
     SPECIMEN_OTHER = "specimen.other", "The specimen cannot be used for another reason, which is given in words."
+    IDENTITY_STATEMENT_WRONG = "identity.statement-wrong", "It is the known patient; what the order stated was wrong."
+    IDENTITY_RECORD_WRONG = "identity.record-wrong", "It is the known patient; the record was wrong, and was corrected."
+    IDENTITY_ANOTHER = "identity.another-person", "It is another person than the known one; the number was corrected."
+    IDENTITY_ASKED_AGAIN = (
+        "identity.asked-again",
+        "The corrected number is known with other details too: the question is asked again.",
+    )
+    IDENTITY_REJECTED = "identity.rejected", "Who the patient is could not be settled; the order was rejected."
     HOLD_SPECIMEN = "hold.specimen", "A question about the specimen has to be answered first."
     HOLD_INPUT = "hold.input", "A question about the uploaded file has to be answered first."
     HOLD_REQUESTER = "hold.requester", "The requester asked to wait."

@@ -1,27 +1,33 @@
 """Who is this? A known number with another birth date, sex or name is a question for a person, never an answer."""
 
+from dataclasses import dataclass
 from uuid import UUID
 
+from audit import services as audit
 from foundation import clock
-from orders.models import Patient, PatientIdentifier
+from foundation.actor import Actor
+from orders.machines import IDENTITY_CHECK
+from orders.models import IdentityCheck, Order, Patient, PatientIdentifier
 from orders.requests import PatientDetails
 
 
-def identify(details: PatientDetails, *, organisation_id: UUID) -> tuple[Patient, bool]:
-    """The patient behind the details, and whether the identity is settled.
+@dataclass(frozen=True)
+class Identified:
+    """The record an order is placed on, and the known one that its statement contradicts."""
+
+    patient: Patient
+    contradicts: Patient | None = None  # the order waits until a person has decided
+
+
+def identify(details: PatientDetails, *, organisation_id: UUID) -> Identified:
+    """The patient behind the details.
 
     A known identifier with the same demographics is that patient. With different ones, nothing is overwritten or
     linked: a separate record without the identifier is made, and the order waits for an identity check.
     """
-    system = details.mrn_system.strip() or str(organisation_id)
-    value = details.mrn.strip()
-    known = (
-        PatientIdentifier.objects.select_related("patient")
-        .filter(organisation_id=organisation_id, system=system, value=value)
-        .first()
-    )
-    if known is not None and _same(known.patient, details):
-        return known.patient, True
+    known = holder(organisation_id, details.mrn_system, details.mrn)
+    if known is not None and same(known, details):
+        return Identified(known)
     patient = Patient.objects.create(
         organisation_id=organisation_id,
         family_name=details.family_name.strip(),
@@ -30,19 +36,70 @@ def identify(details: PatientDetails, *, organisation_id: UUID) -> tuple[Patient
         sex=details.sex,
         created_at=clock.now(),
     )
-    if known is not None:
-        return patient, False
-    PatientIdentifier.objects.create(organisation_id=organisation_id, patient=patient, system=system, value=value)
-    return patient, True
+    if known is None:
+        system = system_of(organisation_id, details.mrn_system)
+        PatientIdentifier.objects.create(organisation_id=organisation_id, patient=patient, system=system, value=details.mrn.strip())
+    return Identified(patient, known)
 
 
-def _same(patient: Patient, details: PatientDetails) -> bool:
-    def fold(name: str) -> str:
-        return " ".join(name.split()).casefold()
+def system_of(organisation_id: UUID, stated: str) -> str:
+    """The system of a number: blank means the organisation's own, whose name is its id."""
+    return stated.strip() or str(organisation_id)
 
-    return (fold(patient.family_name), fold(patient.given_name), patient.birth_date, patient.sex) == (
-        fold(details.family_name),
-        fold(details.given_name),
-        details.birth_date,
-        details.sex,
+
+def holder(organisation_id: UUID, system: str, number: str) -> Patient | None:
+    """Who has this number, or had it before it was retired; he cannot be merged or moved until the transaction ends."""
+    named = PatientIdentifier.objects.filter(
+        organisation_id=organisation_id, system=system_of(organisation_id, system), value=number.strip()
     )
+    while True:
+        found = named.order_by("-retired_at", "-pk").first()  # NULL, not retired, comes first when the newest does
+        if found is None:
+            return None
+        patient = share(found.patient_id)
+        if PatientIdentifier.objects.filter(pk=found.pk, patient_id=patient.pk).exists():
+            return patient  # else a merge moved the number while this waited for it
+
+
+def share(pk: UUID) -> Patient:
+    """The patient, locked against being merged or corrected, but not against other orders."""
+    return Patient.objects.raw("SELECT * FROM orders_patient WHERE id = %s FOR SHARE", [pk])[0]
+
+
+def same(patient: Patient, details: PatientDetails) -> bool:
+    """Whether a record and a statement speak of the same person, as far as can be told."""
+    return not differences(patient, details)
+
+
+def differences(patient: Patient, details: PatientDetails) -> list[str]:
+    """The fields in which they differ; upper case and white space make no difference."""
+    return [field for field in FIELDS if _folded(getattr(patient, field)) != _folded(getattr(details, field))]
+
+
+FIELDS = ("family_name", "given_name", "birth_date", "sex")
+
+
+def _folded(value: object) -> object:
+    return " ".join(value.split()).casefold() if isinstance(value, str) else value
+
+
+def asked(order: Order, contradicts: Patient | None) -> IdentityCheck | None:
+    """The question that an order is placed with, where its statement contradicts a known record."""
+    return ask(order, contradicts) if contradicts is not None else None
+
+
+def ask(order: Order, known: Patient) -> IdentityCheck:
+    """Open the question whether the patient of a submitted order is this known one."""
+    return IdentityCheck.objects.create(
+        ordering_organisation_id=order.ordering_organisation_id,
+        performing_laboratory_id=order.performing_laboratory_id,
+        order=order,
+        known=known,
+        opened_at=clock.now(),
+    )
+
+
+def void(locked: Order, actor: Actor) -> None:
+    """End the open question of an order that ended before it was answered."""
+    for check in IdentityCheck.objects.select_for_update().filter(order=locked, state="open"):
+        audit.transition(IDENTITY_CHECK, check, to="void", actor=actor, decided_at=clock.now())

@@ -1,19 +1,22 @@
-"""The life of an order, an intake, a specimen, a manifest with its rows, and a request to hold.
+"""The life of an order, an intake, a specimen, a manifest with its rows, a request to hold, an identity check and a merge.
 
 Hold and needs-attention are flags beside the state."""
 
 from foundation.machine import Machine
+
+IN_ERROR = "entered_in_error"  # it was for the wrong patient, whatever had become of it
 
 ORDER = Machine(
     table="orders_order",
     initial=frozenset({"draft", "submitted"}),
     edges={
         "draft": frozenset({"submitted", "cancelled"}),
-        "submitted": frozenset({"accepted", "rejected", "cancelled"}),
-        "accepted": frozenset({"in_analysis", "cancelled"}),
-        "in_analysis": frozenset({"awaiting_review", "cancelled"}),
-        "awaiting_review": frozenset({"awaiting_second_review", "reported", "in_analysis", "cancelled"}),
-        "awaiting_second_review": frozenset({"reported", "in_analysis", "cancelled"}),
+        "submitted": frozenset({"accepted", "rejected", "cancelled", IN_ERROR}),
+        "accepted": frozenset({"in_analysis", "cancelled", IN_ERROR}),
+        "in_analysis": frozenset({"awaiting_review", "cancelled", IN_ERROR}),
+        "awaiting_review": frozenset({"awaiting_second_review", "reported", "in_analysis", "cancelled", IN_ERROR}),
+        "awaiting_second_review": frozenset({"reported", "in_analysis", "cancelled", IN_ERROR}),
+        "reported": frozenset({IN_ERROR}),
     },
 )
 
@@ -61,3 +64,11 @@ MANIFEST_ROW = Machine(
         "valid": frozenset({"placed", "refused", "before"}),
     },
 )
+
+IDENTITY_CHECK = Machine(
+    table="orders_identitycheck",
+    initial=frozenset({"open"}),
+    edges={"open": frozenset({"settled", "asked_again", "rejected", "void"})},  # void: the order ended otherwise
+)
+
+MERGE = Machine(table="orders_merge", initial=frozenset({"standing"}), edges={"standing": frozenset({"undone"})})

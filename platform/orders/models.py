@@ -14,13 +14,22 @@ from django.db.models.functions import Coalesce, Upper
 from accounts.models import Organisation, Provider, Site, User
 from engine_queue.models import Item, ItemSet
 from foundation.scoping import ScopedManager
+from orders.identity_models import IdentityCheck, Merge, Move, PatientChange
 from orders.manifests.rows import Manifest, ManifestRow
 from orders.specimen_models import Specimen
 from registry.models import Calendar, TestVersion
 from registry.priority import Priority
 from storage.models import StoredFile
 
-__all__ = ["Manifest", "ManifestRow", "Specimen"]  # nouns with files of their own
+__all__ = [
+    "IdentityCheck",
+    "Manifest",
+    "ManifestRow",
+    "Merge",
+    "Move",
+    "PatientChange",
+    "Specimen",
+]  # nouns with files of their own
 _PARTIES = ("ordering_organisation_id", "performing_laboratory_id")
 
 
@@ -43,6 +52,7 @@ class Patient(models.Model):
     birth_date = models.DateField()
     sex = models.CharField(max_length=10, choices=Sex.choices)
     created_at = models.DateTimeField()
+    edits = models.PositiveIntegerField(default=1, db_default=1)  # what people changed: a stale page cannot overwrite it
 
     objects = ScopedManager()
 
@@ -58,7 +68,7 @@ class Patient(models.Model):
 
 
 class PatientIdentifier(models.Model):
-    """One number a patient is known by, shown verbatim."""
+    """One number a patient is known by, shown verbatim. A retired one is kept, and free for somebody else."""
 
     id = models.BigAutoField(primary_key=True)
     organisation = models.ForeignKey(Organisation, on_delete=models.PROTECT)
@@ -66,11 +76,20 @@ class PatientIdentifier(models.Model):
     system = models.CharField(max_length=120)
     value = models.CharField(max_length=80)
     type = models.CharField(max_length=20, default="MRN")
+    added_by = models.ForeignKey(User, null=True, on_delete=models.PROTECT, related_name="+")  # null: it came with an order
+    added_at = models.DateTimeField(null=True)
+    retired_words = models.CharField(max_length=300, blank=True, db_default="")
+    retired_by = models.ForeignKey(User, null=True, on_delete=models.PROTECT, related_name="+")
+    retired_at = models.DateTimeField(null=True)
 
     objects = ScopedManager()
 
     class Meta:
-        constraints = [models.UniqueConstraint(fields=["organisation", "system", "value"], name="one_patient_per_identifier")]
+        constraints = [
+            models.UniqueConstraint(
+                fields=["organisation", "system", "value"], condition=Q(retired_at=None), name="one_patient_per_identifier"
+            )
+        ]
         indexes = [GinIndex(OpClass(Upper("value"), name="gin_trgm_ops"), name="identifier_trigram")]
 
 
@@ -200,6 +219,8 @@ class Order(models.Model):
     patient = models.ForeignKey(Patient, on_delete=models.PROTECT, related_name="orders")
     stated_mrn = models.CharField(max_length=80)  # verbatim; while identity is in question the patient row has no number
     repeats = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="repeated_by")
+    stated = models.JSONField(default=dict, db_default={})  # the patient as the requester stated him, verbatim, whatever is decided
+    replaces = models.OneToOneField("self", on_delete=models.PROTECT, null=True, related_name="replaced_by")
     specimen = models.ForeignKey(Specimen, on_delete=models.PROTECT)
     test_version = models.ForeignKey(TestVersion, on_delete=models.PROTECT)
     intake = models.OneToOneField(Intake, on_delete=models.PROTECT)

@@ -107,6 +107,14 @@ def orders_for(actor: Actor, pks: Iterable[UUID]) -> dict[UUID, Order]:
     return {order.pk: order for order in rows.prefetch_related("patient__identifiers")}
 
 
+def replaced_and_successor(actor: Actor, order: Order) -> tuple[Order | None, Order | None]:
+    """The order that this one replaces, and the one that replaces it, as far as this actor may see them."""
+    either = _in_reach(actor).filter(Q(replaces=order.pk) | Q(pk=order.replaces_id))
+    found = {one.pk: one for one in either.only("accession", "replaces_id", "state")}
+    before = found.pop(order.replaces_id, None) if order.replaces_id else None
+    return before, next(iter(found.values()), None)
+
+
 def may_follow(actor: Actor, pk: UUID) -> bool:
     """Whether this actor may see the order, without reading it."""
     return _in_reach(actor).filter(pk=pk).exists()

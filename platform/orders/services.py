@@ -19,45 +19,54 @@ from foundation import clock
 from foundation.actor import Actor
 from foundation.errors import Refused, Stale
 from foundation.reasons import Reason
-from orders import duplicates, estimates, hints, holds, promise, urgency
+from orders import duplicates, estimates, hints, holds, identity, promise, urgency
 from orders.accession import next_accession
 from orders.duplicates import LooksDuplicate
 from orders.errors import InvalidOrder, OrderConflict
-from orders.identity import identify
 from orders.machines import ORDER
 from orders.models import Intake, Order, Patient, Specimen
 from orders.parties import parties
 from orders.remarks import LONG, remark
-from orders.requests import OrderRequest, SpecimenDetails
+from orders.requests import OrderRequest, PatientDetails, SpecimenDetails
 from orders.validation import validate
 from registry.priority import PRIORITY_RANK, Priority
 
 
-def place(*, actor: Actor, request: OrderRequest, told: frozenset[UUID] | None = None, order_id: UUID | None = None) -> Order:
+def place(
+    *,
+    actor: Actor,
+    request: OrderRequest,
+    told: frozenset[UUID] | None = None,
+    replaces: Order | None = None,
+    order_id: UUID | None = None,
+) -> Order:
     """Turn a ready intake into an order, its run, its first jobs and its events: all or nothing.
 
     `order_id` is what a new order is known by, where it was promised to somebody.
 
     Asking twice for the same thing gives the same order. Raises `NotPermitted`, `InvalidOrder` (field by field) or
     `OrderConflict`. A STAT order without a reason is still STAT, and flagged; an identity that does not match, and a
-    STAT order under a number that stands for another one, are parked before anything is scored.
+    STAT order under a number that stands for another one, are parked before anything is scored. What an order may replace,
+    and what becomes of that one, is the matter of `orders.replacing`.
 
     `told` are the orders that a person was told this one looks like: any other raises `LooksDuplicate`. Without a person (None)
     nothing is blocked, and the order says what it looks like.
     """
     require(actor, Verb.PLACE, request.ordering_organisation_id)
     try:
-        return _place(actor, request, told, order_id)
+        return _place(actor, request, told, replaces, order_id)
     except IntegrityError:  # somebody placed the same number or the same new patient at the same moment: look again
-        return _place(actor, request, told, order_id)
+        return _place(actor, request, told, replaces, order_id)
 
 
-def _place(actor: Actor, request: OrderRequest, told: frozenset[UUID] | None, order_id: UUID | None) -> Order:
+def _place(
+    actor: Actor, request: OrderRequest, told: frozenset[UUID] | None, replaces: Order | None, order_id: UUID | None
+) -> Order:
     with transaction.atomic():
         if told is not None:
             duplicates.one_at_a_time(request)
         intake = _intake(actor, request)
-        digest = content_hash(request, intake)
+        digest = content_hash(request, intake, replaces)
         existing = _existing(request, intake)
         if existing is not None and existing.content_hash == digest:
             return existing
@@ -65,11 +74,12 @@ def _place(actor: Actor, request: OrderRequest, told: frozenset[UUID] | None, or
             raise OrderConflict(Reason.ORDER_CONFLICT.say(accession=existing.accession), code=str(Reason.ORDER_CONFLICT))
         validate(request, actor=actor, intake=intake)
         repeated = _repeated(actor, request)
-        alike = duplicates.alike(actor, request, intake, besides=[repeated.pk] if repeated else [])
+        alike = duplicates.alike(actor, request, intake, besides=[one.pk for one in (repeated, replaces) if one])
         if told is not None and duplicates.untold(alike, told):
             raise LooksDuplicate(alike)
         facts = duplicates.facts(alike, told) | ({"repeats": str(repeated.pk)} if repeated else {})
-        order, settled = _create(actor, request, intake, facts, conflicts_with=existing, pk=order_id or uuid4())
+        given = {"pk": order_id or uuid4(), "conflicts_with": existing, "replaces": replaces}
+        order, settled = _create(actor, request, intake, facts, **given)
         if settled:
             accept(order=order, actor=actor)
         hints.changed(order)
@@ -128,22 +138,29 @@ def cancel(*, actor: Actor, order: Order, reason: str, expected_edits: int) -> N
         if locked.edits != expected_edits:
             raise Stale(code="state.stale")
         changes: dict[str, Any] = {"ended_at": clock.now(), "cancelled_reason": words, "edits": locked.edits + 1}
-        audit.transition(ORDER, locked, to="cancelled", actor=actor, reason=said, risk="", **changes)
-        urgency.void_request(locked, actor)
-        holds.end(locked)
-        for run in Run.objects.filter(order_id=order.pk).exclude(state__in=["scored", "cancelled"]).order_by("created_at"):
-            cancelling.cancel_run(run, actor=actor, reason=said)
-        hints.changed(locked)
+        end(locked, to="cancelled", actor=actor, reason=said, **changes)
 
 
 _LATER = frozenset({"repeats", "provider_id", "site_id"})
 
 
-def content_hash(request: OrderRequest, intake: Intake) -> str:
+def end(locked: Order, *, to: str, actor: Actor, reason: str, **changes: Any) -> None:
+    """Move a locked order to a state in which nothing of it is computed any more: what was asked for is void, its work stops."""
+    audit.transition(ORDER, locked, to=to, actor=actor, reason=reason, risk="", **changes)
+    urgency.void_request(locked, actor)
+    identity.void(locked, actor)
+    holds.end(locked)
+    for run in Run.objects.filter(order_id=locked.pk).exclude(state__in=["scored", "cancelled"]).order_by("created_at"):
+        cancelling.cancel_run(run, actor=actor, reason=reason)
+    hints.changed(locked)
+
+
+def content_hash(request: OrderRequest, intake: Intake, replaces: Order | None = None) -> str:
     """SHA-256 over everything the requester said, file included: the same hash is the same order."""
     named = {name: value for name, value in asdict(request).items() if name not in _LATER or value is not None}
     said = {
         **named,  # what was added later is left out where it is not said: what was hashed before hashes as it did
+        **({"replaces": str(replaces.pk)} if replaces else {}),
         "intake_id": None,
         "file": intake.file.sha256,
         "sample": intake.sample,
@@ -191,25 +208,22 @@ def _repeated(actor: Actor, request: OrderRequest) -> Order | None:
     return found
 
 
-def _create(
-    actor: Actor, request: OrderRequest, intake: Intake, facts: Mapping[str, object], *, conflicts_with: Order | None, pk: UUID
-) -> tuple[Order, bool]:
-    organisation_id = request.ordering_organisation_id
-    patient, known = identify(request.patient, organisation_id=organisation_id)
-    attention = _attention(request, known, conflicts_with)
+def _create(actor: Actor, request: OrderRequest, intake: Intake, facts: Mapping[str, object], **given: Any) -> tuple[Order, bool]:
+    home = request.ordering_organisation_id
+    found = identity.identify(request.patient, organisation_id=home)
     order = Order.objects.create(
-        pk=pk,
+        **given,
         accession=next_accession(),
-        ordering_organisation_id=organisation_id,
+        ordering_organisation_id=home,
         performing_laboratory_id=intake.performing_laboratory_id,
         **parties(request, intake).columns,
         placer_system=request.placer_system,
         placer_number=request.placer_number,
-        content_hash=content_hash(request, intake),
-        conflicts_with=conflicts_with,
-        patient=patient,
+        content_hash=content_hash(request, intake, given["replaces"]),
+        patient=found.patient,
         stated_mrn=request.patient.mrn.strip(),
-        specimen=_specimen(request.specimen, patient),
+        stated=stated(request.patient),
+        specimen=_specimen(request.specimen, found.patient),
         test_version=intake.test_version,
         intake=intake,
         repeats_id=request.repeats,
@@ -217,28 +231,35 @@ def _create(
         rank=PRIORITY_RANK[request.priority],
         stat_reason=request.stat_reason.strip(),
         indication=request.indication.strip(),
-        attention=attention,
+        attention=flag(
+            request.priority, request.stat_reason, contradicted=found.contradicts, conflicts_with=given["conflicts_with"]
+        ),
         items_total=intake.counts["accepted"],
         placed_by_id=actor.id,
         placed_at=clock.now(),
     )
-    audit.record(
-        actor=actor,
-        action="order.placed",
-        obj=order,
-        organisation_id=order.performing_laboratory_id,
-        facts={"priority": order.priority, "items": order.items_total, "intake": str(intake.pk), "attention": attention, **facts},
-    )
-    return order, known and conflicts_with is None
+    _tell_placed(order, actor, facts)
+    return order, identity.asked(order, found.contradicts) is None and order.conflicts_with is None
 
 
-def _attention(request: OrderRequest, known: bool, conflicts_with: Order | None) -> str:
-    if not known:
+def _tell_placed(order: Order, actor: Actor, more: Mapping[str, object]) -> None:
+    facts = {"priority": order.priority, "items": order.items_total, "intake": str(order.intake_id), "attention": order.attention}
+    facts |= {**more, **({"replaces": str(order.replaces_id)} if order.replaces_id else {})}
+    audit.record(actor=actor, action="order.placed", obj=order, organisation_id=order.performing_laboratory_id, facts=facts)
+
+
+def flag(priority: str, stat_reason: str, *, contradicted: Patient | None, conflicts_with: Order | None) -> str:
+    """What an order needs a person for when it is placed, or when its identity is settled."""
+    if contradicted is not None:
         return str(Reason.IDENTITY_MISMATCH)
     if conflicts_with is not None:
         return str(Reason.ORDER_CONFLICT)
-    missing = request.priority == Priority.STAT and not request.stat_reason.strip()
-    return str(Reason.STAT_REASON_MISSING) if missing else ""
+    return str(Reason.STAT_REASON_MISSING) if priority == Priority.STAT and not stat_reason.strip() else ""
+
+
+def stated(said: PatientDetails) -> dict[str, str]:
+    """The patient as stated, letter for letter."""
+    return {name: str(value) for name, value in asdict(said).items()}
 
 
 def _specimen(said: SpecimenDetails, patient: Patient) -> Specimen:

@@ -5,6 +5,7 @@ Page and PDF both print this object and nothing else, so they cannot say differe
 
 from dataclasses import dataclass
 
+from orders.machines import IN_ERROR
 from registry.annotations.consequences import NO_ANNOTATION
 from reports import result_table, statements, svg, wording
 from reports.content import Content, parse
@@ -61,7 +62,7 @@ def compose(version: ReportVersion) -> Document:
     said = parse(version.content)
     return Document(
         title=f"Variant score report: {said.test.name}",
-        banners=_banners(said),
+        banners=(*_recalled(version), *_banners(said)),
         laboratory=_laboratory(said),
         accession=said.order.accession,
         identity=identity(said),
@@ -86,6 +87,11 @@ def identity(said: Content) -> str:
     patient = said.patient
     number = f"{patient.identifiers[0].type} {patient.identifiers[0].value}" if patient.identifiers else "no patient number"
     return f"{patient.family_name}, {patient.given_name} · born {patient.birth_date} · {number}"
+
+
+def _recalled(version: ReportVersion) -> tuple[str, ...]:
+    """What has become of the version since its content was written; the content itself never changes."""
+    return ("ENTERED IN ERROR: WRONG PATIENT, NOT VALID",) if version.state == IN_ERROR else ()
 
 
 def _banners(said: Content) -> tuple[str, ...]:

@@ -162,7 +162,7 @@ def _ordering(order: Order) -> Ordering:
 
 def _patient(order: Order) -> PatientFacts:
     patient = order.patient
-    identifiers = patient.identifiers.order_by("type", "system", "value")
+    identifiers = patient.identifiers.filter(retired_at=None).order_by("type", "system", "value")
     return PatientFacts(
         family_name=patient.family_name,
         given_name=patient.given_name,

@@ -8,6 +8,7 @@ from django.db import models
 from accounts.roles import Verb
 from engine_queue.models import Run, RunKind
 from foundation.actor import Actor
+from orders.machines import IN_ERROR
 from orders.models import Order
 from registry.models import IntendedUse
 from reports.models import ReportKind, ReportVersion
@@ -124,7 +125,7 @@ def _objections(standing: Standing) -> Iterator[Withheld]:
         yield Withheld.CANCELLED
     if standing.state == "discarded":
         yield Withheld.DISCARDED
-    if standing.state == "entered_in_error":
+    if IN_ERROR in (standing.state, standing.order_state):
         yield Withheld.ENTERED_IN_ERROR
     if standing.kind in CONCLUSIVE and not (standing.intended_use == IntendedUse.CLINICAL and standing.validated):
         yield Withheld.NOT_VALIDATED

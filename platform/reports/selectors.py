@@ -12,6 +12,7 @@ from django.db.models.functions import Coalesce
 from engine_queue.models import Result, Run
 from foundation.actor import Actor
 from foundation.errors import Refused
+from orders.machines import IN_ERROR
 from orders.models import Order
 from reports import genes, release, spreadsheet, svg
 from reports.content import ResultLine
@@ -124,17 +125,20 @@ class Export:
     protocol: Mapping[str, Any]
     lines: list[ResultLine]
     calibration: str = ""  # digest of the table that probabilities are read from; blank: there are none
+    in_error: bool = False  # the order was for the wrong patient
 
     @property
     def filename(self) -> str:
-        """Says by itself that scores are missing."""
-        return f"{self.accession}-results{'' if self.complete else '-incomplete'}.csv"
+        """Says by itself that scores are missing, or not valid."""
+        said = "-entered-in-error" if self.in_error else "" if self.complete else "-incomplete"
+        return f"{self.accession}-results{said}.csv"
 
     def text(self) -> str:
         """The file."""
         return spreadsheet.write(
-            self.lines, accession=self.accession, complete=self.complete, protocol=self.protocol, calibration=self.calibration
-        )
+            self.lines, accession=self.accession, complete=self.complete, protocol=self.protocol, calibration=self.calibration,
+            in_error=self.in_error,
+        )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -218,7 +222,8 @@ def results_export(actor: Actor, order: Order) -> Export | None:
     curve = curve_of(run)
     lines = result_lines(_results(run).order_by("item__ordinal"), curve)
     protocol = run.protocol if run.item_set.kind == "variant" else spreadsheet.WHOLE
-    return Export(order.accession, run.state == "scored", protocol, lines, curve.sha256 if curve else "")
+    digest = curve.sha256 if curve else ""
+    return Export(order.accession, run.state == "scored", protocol, lines, digest, in_error=order.state == IN_ERROR)
 
 
 def results_after(actor: Actor, order: Order, *, after: int, limit: int) -> ResultPart | None:

@@ -11,6 +11,7 @@ from engine_queue.models import Run
 from foundation import clock
 from foundation.actor import Actor
 from foundation.errors import Refused
+from orders.machines import IN_ERROR
 from orders.models import Order
 from reports import release
 from reports.content import Heading, canonical, digest, parse
@@ -31,6 +32,7 @@ class Door(Enum):
     OPEN = ""
     NOT_SCORED = "Scoring has not finished. The report can be read here as soon as every variant has been scored."
     WITHHELD = "The report has not been released yet. The order page shows how far it is."
+    IN_ERROR = "This order was entered in error: it was for the wrong patient. No result and no report of it is valid."
     TOO_LARGE = "This order has more results than one document holds. The order page shows them all and gives them as CSV."
 
 
@@ -43,7 +45,12 @@ class Shown:
 
 
 def show(*, actor: Actor, order: Order) -> Shown:
-    """The version this person reads: in the laboratory the newest draft, made when first looked at; outside what was released."""
+    """The version this person reads: in the laboratory the newest draft, made when first looked at; outside what was released.
+
+    Of an order that was entered in error nothing is made any more; the laboratory reads what there was, marked as such.
+    """
+    if order.state == IN_ERROR:
+        return _in_error(actor, order)
     run = release.run_to_show(actor, order)
     if run is None:
         return Shown(Door.NOT_SCORED if release.may_see_scores(actor, order) else Door.WITHHELD)
@@ -69,6 +76,12 @@ def exported(*, actor: Actor, order: Order) -> None:
         audit.record(actor=actor, action="results.exported", obj=order, organisation_id=order.performing_laboratory_id)
 
 
+def _in_error(actor: Actor, order: Order) -> Shown:
+    found = order.reports.filter(state=IN_ERROR).select_related("order").order_by("-number").first()
+    inside = release.may_see_scores(actor, order)  # nobody outside: nothing of it is releasable
+    return Shown(Door.OPEN, found) if found is not None and inside else Shown(Door.IN_ERROR)
+
+
 def draft(*, order: Order, run: Run, actor: Actor) -> ReportVersion:
     """The unsigned draft for a scored run; the one that exists, as long as nothing it says has changed.
 
@@ -81,6 +94,8 @@ def draft(*, order: Order, run: Run, actor: Actor) -> ReportVersion:
         raise TooLarge(code="report.too-large")
     with transaction.atomic():
         locked = Order.objects.select_for_update().get(pk=order.pk)
+        if locked.state == IN_ERROR:
+            raise Refused(Door.IN_ERROR.value, code=release.Withheld.ENTERED_IN_ERROR)
         versions = locked.reports.order_by("-number")
         newest = versions.first()
         current = versions.filter(run=run, kind=ReportKind.UNSIGNED, state="draft").first()

@@ -17,16 +17,28 @@ COLUMNS = ("accession", "report_state", *OF_PROTOCOL, *OF_ROW)
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def state(*, complete: bool) -> str:
+def state(*, complete: bool, in_error: bool = False) -> str:
     """What the rows are worth, on each of them: a file loses its name, and a row its file. No version signs anything yet."""
+    if in_error:
+        return "entered in error: wrong patient, not valid"
     return "unsigned" if complete else "incomplete, unsigned"
 
 
 def write(
-    lines: Sequence[ResultLine], *, accession: str, complete: bool, protocol: Mapping[str, Any], calibration: str = ""
+    lines: Sequence[ResultLine],
+    *,
+    accession: str,
+    complete: bool,
+    protocol: Mapping[str, Any],
+    calibration: str = "",
+    in_error: bool = False,
 ) -> str:
     """RFC 4180 text with a heading; numbers as the shortest text that reads back to the same double."""
-    given = [disarmed(accession), state(complete=complete), *(_cell(protocol.get(key)) for key in OF_PROTOCOL.values())]
+    given = [
+        disarmed(accession),
+        state(complete=complete, in_error=in_error),
+        *(_cell(protocol.get(key)) for key in OF_PROTOCOL.values()),
+    ]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     of_row, behind = (OF_ROW, []) if not calibration else ((*OF_ROW, PROBABILITY), [calibration])

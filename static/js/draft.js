@@ -251,7 +251,7 @@ export function startDraft() {
   if (draft && person() && draft.person !== person()) draft = forget();
   if (draft) draft = settle(draft);
   const form = document.getElementById("order-form");
-  if (!form) return;
+  if (!form || form.dataset.replaces) return; // what is filled in from another order is no draft
   const saver = new Saver(form);
   follow(form, saver);
   if (form.dataset.answer) {

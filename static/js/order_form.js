@@ -58,7 +58,7 @@ function checkedInput(form) {
   for (const select of selects) {
     select.addEventListener("change", () => {
       outdate();
-      if ((file.files.length || pasted.value.trim()) && selects.every((one) => one.value)) button.click();
+      if ((file.files.length || pasted.value.trim() || form.elements.namedItem("kept")) && selects.every((one) => one.value)) button.click();
     });
   }
 }

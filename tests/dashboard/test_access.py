@@ -37,17 +37,34 @@ FOR_ALL, OF_THE_FORM, OF_THE_ENGINE = (
 OF_TIMES, OF_CLOCKS, OF_WEBHOOKS = ["turnaround", "turnaround.csv"], ["clocks", "calendar"], ["webhooks"]
 OF_A_LABORATORY = [*OF_TIMES, *OF_CLOCKS, *OF_WEBHOOKS]
 OF_THE_LIST = ["worklist.csv", "worklist-act", "worklist-filters"]  # who gets them: test_worklist_deeds
+TO_SEND = ["order-replace"]  # nothing to read there
+OF_IDENTITY = ["order-identity", "order-wrong-patient"]
+OF_A_PATIENT, PATIENTS = ["patient", "patient-merge"], ["patients"]
+OF_A_MERGE = ["patient-unmerge"]  # who gets it: test_patient_pages
 OF_A_TRACE = ["engine-trace", "engine-trace.svg", "engine-trace.json"]  # who gets them: test_traces_page
-LISTS = {"specimens": {"accessioner"}, "providers": {"accessioner", "administrator"}, "sites": {"administrator"}}
+# a list of rows: who gets it
+LISTS = {
+    "identity-checks": {"accessioner"},
+    "specimens": {"accessioner"},
+    "providers": {"accessioner", "administrator"},
+    "sites": {"administrator"},
+}
 ROWS = ["provider", "site", "test"]  # who gets them: test_directory_pages, test_offers_page
+DOORS = [
+    *OF_AN_ORDER, *OF_A_FILE, *OF_A_DRAFT, *OF_AN_UPLOAD, *TO_SEND, *FOR_ALL, *OF_THE_FORM, *OF_THE_ENGINE, *OF_A_TRACE,
+    *OF_IDENTITY, *OF_A_PATIENT, *PATIENTS, *OF_A_MERGE, *OF_A_LABORATORY, *LISTS, *ROWS,
+    *OF_A_MANIFEST, *TO_REMOVE, *OF_TOKENS, *OF_THE_LIST,
+]  # fmt: skip
 # Who does what, written down a second time: not read from the table that the platform reads.
 PLACE = {"requester", "accessioner", "analyst", "director"}
 CANCEL = {"requester", "accessioner", "analyst", "director"}
 PROMOTE = {"analyst", "reviewer", "director"}
 HOLD = {"accessioner", "analyst", "reviewer", "director"}
 SEE_ORDERS = {"requester", "accessioner", "analyst", "reviewer", "director"}
+EDIT_IDENTITY = {"accessioner"}
 DEEDS = [
     "to repeat",
+    "to replace",
     "to comment",
     "to attach",
     "to cancel",
@@ -66,6 +83,13 @@ SEE_TURNAROUND = {"analyst", "reviewer", "director", "auditor"}  # of a laborato
 SEE_THE_ENGINE = {"analyst", "reviewer", "director", "model_steward", "operator"}
 
 
+READ = [
+    *OF_A_LABORATORY, *FOR_ALL, *OF_THE_ENGINE, "order-new", "bulk-new", "bulk-template", *OF_AN_ORDER, *OF_A_FILE,
+    *OF_AN_UPLOAD, *OF_IDENTITY,
+    *OF_A_PATIENT, *PATIENTS, *LISTS,
+]  # fmt: skip
+
+
 @pytest.fixture
 def order() -> Order:
     """A scored order of a hospital, performed by another organisation's laboratory."""
@@ -75,8 +99,9 @@ def order() -> Order:
 def address(name: str, order: Order) -> str:
     numbers = {
         **dict.fromkeys([*OF_AN_UPLOAD, *TO_REMOVE], order.intake_id),
-        **dict.fromkeys([*OF_AN_ORDER, *OF_A_MANIFEST], order.pk),
-        **dict.fromkeys(OF_A_TRACE[1:], 1),
+        **dict.fromkeys([*OF_AN_ORDER, *OF_A_MANIFEST, *TO_SEND, *OF_IDENTITY], order.pk),
+        **dict.fromkeys(OF_A_PATIENT, order.patient_id),
+        **dict.fromkeys([*OF_A_TRACE[1:], *OF_A_MERGE], 1),
     }
     numbers |= dict.fromkeys(ROWS, order.pk)
     if name in [*OF_A_DRAFT, *TO_REPEAT, OF_TOKENS[1]]:
@@ -102,42 +127,10 @@ def as_role(role: Role | str, organisation: object) -> Client:
 
 def test_the_list_of_doors_in_this_file_is_complete() -> None:
     named = {name for name in get_resolver().reverse_dict if isinstance(name, str)}
-    of_rows = {*OF_AN_ORDER, *OF_A_FILE, *OF_A_DRAFT, *TO_REPEAT, *TO_READ, *TO_REMOVE, *OF_A_MANIFEST}
-    assert named == of_rows | {
-        *OPEN,
-        *FOR_ALL,
-        *OF_THE_FORM,
-        *OF_THE_ENGINE,
-        *OF_A_TRACE,
-        *OF_AN_UPLOAD,
-        *OF_A_LABORATORY,
-        *OF_TOKENS,
-        *LISTS,
-        *OF_THE_LIST,
-        *ROWS,
-    }
+    assert named == {*OPEN, *TO_REPEAT, *TO_READ, *DOORS}
 
 
-@pytest.mark.parametrize(
-    "name",
-    [
-        *OF_AN_ORDER,
-        *OF_A_LABORATORY,
-        *OF_A_FILE,
-        *OF_A_DRAFT,
-        *OF_A_MANIFEST,
-        *TO_REMOVE,
-        *OF_AN_UPLOAD,
-        *FOR_ALL,
-        *OF_THE_FORM,
-        *OF_THE_ENGINE,
-        *OF_A_TRACE,
-        *OF_TOKENS,
-        *LISTS,
-        *OF_THE_LIST,
-        *ROWS,
-    ],
-)
+@pytest.mark.parametrize("name", DOORS)
 def test_nobody_is_sent_to_the_login_page(order: Order, name: str) -> None:
     response = Client().get(address(name, order))
     assert response.status_code == 302 and response["Location"].startswith(reverse("login"))
@@ -146,40 +139,41 @@ def test_nobody_is_sent_to_the_login_page(order: Order, name: str) -> None:
 def expected(role: Role, side: str) -> dict[str, int]:
     """Door → status, by what DESIGN says of the role; `side` is laboratory, hospital or stranger."""
     if role == Role.SERVICE:  # it never logs in: programs act by token
-        doors = [*FOR_ALL, *OF_THE_ENGINE, *OF_A_LABORATORY, *OF_THE_FORM, *OF_AN_ORDER, *OF_A_FILE, *OF_AN_UPLOAD, *LISTS]
-        return dict.fromkeys([*doors, *DEEDS], 302)
+        return dict.fromkeys([*READ, *OF_THE_FORM, *DEEDS], 302)
     sees = 200 if role in SEE_ORDERS and side != "stranger" else 404
     scores = sees if side == "laboratory" and role in SEE_SCORES else max(sees, 403)
     cancels = 302 if role in CANCEL else 409
     here = sees == 200 and role == "accessioner" and side == "laboratory"
     return {
-        **dict.fromkeys(FOR_ALL, 200),
+        **dict.fromkeys([*FOR_ALL, "bulk-template"], 200),  # the latter: the names of columns
         **{name: 200 if role in roles else 403 for name, roles in LISTS.items()},
-        "to receive": (302 if here else 409) if sees == 200 else 404,
-        "to reject": (302 if here else 409) if sees == 200 else 404,
+        **dict.fromkeys(["to receive", "to reject"], (302 if here else 409) if sees == 200 else 404),
         **dict.fromkeys(OF_THE_ENGINE, 200 if role in SEE_THE_ENGINE else 403),
-        "order-new": 200 if role in PLACE else 403,
-        "bulk-new": 200 if role in PLACE else 403,
-        "bulk-template": 200,  # the names of columns
+        **dict.fromkeys(["order-new", "bulk-new"], 200 if role in PLACE else 403),
         "order-input": 422 if role in PLACE else 403,  # nothing was sent
         "order-draft": 200 if role in PLACE else 403,
         **dict.fromkeys(
             ["order", "order-live", "order-cancel", "order-urgency", "order-delay", "specimen", "report-page", *OF_AN_UPLOAD], sees
         ),
-        **dict.fromkeys(["order-comments", "order-attachments", "order-attachment", "order-attachment-withdraw"], sees),
+        **dict.fromkeys(
+            ["order-wrong-patient", "order-comments", "order-attachments", "order-attachment", "order-attachment-withdraw"], sees
+        ),
         **dict.fromkeys(["order-audit", "order-audit.csv"], 200 if role in AUDIT and side == "laboratory" else max(sees, 403)),
         **dict.fromkeys(OF_TIMES, 200 if role in SEE_TURNAROUND and side != "hospital" else 404),
         **dict.fromkeys(OF_CLOCKS, 200 if role == "director" and side != "hospital" else 404),
         "webhooks": 200 if role == "administrator" else 404,
         "to tell of a delay": (302 if role in TELL_DELAYS and side == "laboratory" else 409) if sees == 200 else 404,
-        "report-pdf": scores,
-        "order-results.csv": scores,
+        "order-identity": 403 if sees == 200 and role not in EDIT_IDENTITY else sees,
+        "patients": 200 if role in SEE_ORDERS else 403,
+        **dict.fromkeys(OF_A_PATIENT, sees if side == "hospital" else 404),  # the record is the hospital's
+        **dict.fromkeys(["report-pdf", "order-results.csv"], scores),
         "to repeat": (302 if role in PLACE else 403) if sees == 200 else 404,  # elsewhere than at home with a refusal in words
         "to comment": (302 if role in COMMENT else 422) if sees == 200 else 404,
         "to attach": (302 if role in ATTACH else 422) if sees == 200 else 404,
         "to cancel": cancels if sees == 200 else 404,
         "to promote": (302 if role in PROMOTE else 409) if sees == 200 else 404,
         "to hold": (302 if role in HOLD else 409) if sees == 200 else 404,
+        "to replace": (302 if role in PLACE else 403) if sees == 200 else 404,
         "to read": 409 if sees == 200 else 404,  # it is another's order
     }
 
@@ -189,14 +183,13 @@ def expected(role: Role, side: str) -> dict[str, int]:
 def test_every_door_opens_to_the_roles_that_the_design_names_and_to_no_other(order: Order, role: Role, side: str) -> None:
     organisations = {"laboratory": order.performing_laboratory, "hospital": order.ordering_organisation}
     client = as_role(role, organisations.get(side) or make_laboratory())
-    forms = ["order-new", "bulk-new", "bulk-template"]
-    names = [*FOR_ALL, *OF_THE_ENGINE, *OF_A_LABORATORY, *forms, *OF_AN_ORDER, *OF_A_FILE, *OF_AN_UPLOAD, *LISTS]
-    found = {name: client.get(address(name, order)).status_code for name in names}
+    found = {name: client.get(address(name, order)).status_code for name in READ}
     arrived = {"do": "receive", "received_at": f"{clock.now():%Y-%m-%dT%H:%M}", "condition": "acceptable"}
     found["to receive"] = client.post(address("specimen", order), arrived).status_code
     found["order-input"] = client.post(reverse("order-input")).status_code
     found["order-draft"] = client.post(reverse("order-draft"), {"mrn": "77"}).status_code
     found["to repeat"] = client.post(address("order-repeat", order)).status_code
+    found["to replace"] = client.post(address("order-replace", order)).status_code
     found["to comment"] = client.post(address("order-comments", order), {"text": "call the ward", "readers": "both"}).status_code
     sent = {"file": SimpleUploadedFile("a.pdf", b"%PDF-1.7"), "kind": "other"}
     found["to attach"] = client.post(address("order-attachments", order), sent).status_code
@@ -223,6 +216,8 @@ def test_the_entries_of_the_navigation_are_those_he_may_use(role: str) -> None:
     assert (f'href="{reverse("engine")}"' in page) == (role in SEE_THE_ENGINE)
     assert (f'href="{reverse("order-new")}"' in page) == (role in PLACE)
     assert (f'href="{reverse("bulk-new")}"' in page) == (role in PLACE)
+    assert (f'href="{reverse("patients")}"' in page) == (role in SEE_ORDERS)
+    assert (f'href="{reverse("identity-checks")}"' in page) == (role in EDIT_IDENTITY)
 
 
 def test_a_stranger_cannot_cancel(order: Order) -> None:

@@ -14,14 +14,14 @@ from foundation.actor import process
 from foundation.errors import IllegalMove, Stale
 from foundation.machine import Machine
 from interop.machines import FHIR_ORDER
-from orders.machines import HOLD_REQUEST, INTAKE, ORDER
+from orders.machines import HOLD_REQUEST, IDENTITY_CHECK, INTAKE, MERGE, ORDER
 from orders.models import Intake, Order
 from reports.machines import REPORT
 from tests import factories
 
 pytestmark = pytest.mark.django_db
 
-MACHINES = [ORDER, INTAKE, HOLD_REQUEST, DRAFT, ATTACHMENT, RUN, JOB, REPORT, FHIR_ORDER]
+MACHINES = [ORDER, INTAKE, HOLD_REQUEST, IDENTITY_CHECK, MERGE, DRAFT, ATTACHMENT, RUN, JOB, REPORT, FHIR_ORDER]
 ROWS = {ORDER: Order, RUN: Run, JOB: Job, INTAKE: Intake}
 
 

@@ -29,4 +29,4 @@ def test_words_are_filled_in_and_braces_of_a_file_stay_text():
 
 def test_an_identity_in_question_is_told_with_what_this_version_can_do_about_it():
     words = Reason.IDENTITY_MISMATCH.words
-    assert "cancel the order and place it again" in words and "must settle" not in reasons.page()
+    assert "until a person has decided who it is" in words and "must settle" not in reasons.page()

@@ -83,9 +83,10 @@ def priority_tag(priority: str) -> SafeString:
 
 @register.simple_tag
 def identifier(order: Order) -> str:
-    """The patient's number, verbatim. While identity is in question it is the stated one, and the page says so."""
-    known = list(order.patient.identifiers.all())
-    return f"{known[0].type} {known[0].value}" if known else f"MRN {order.stated_mrn}, under identity check"
+    """The patient's number, verbatim: the stated one as long as it is his. While identity is in question, the page says so."""
+    in_use = sorted((one for one in order.patient.identifiers.all() if one.retired_at is None), key=lambda one: one.pk)
+    stated = next((one for one in in_use if one.value == order.stated_mrn), next(iter(in_use), None))
+    return f"{stated.type} {stated.value}" if stated else f"MRN {order.stated_mrn}, under identity check"
 
 
 @register.simple_tag
@@ -104,6 +105,12 @@ def of(said: Mapping[str, str], name: str) -> str:
 def stage(order: Order) -> stages.Stage:
     """Where the order stands."""
     return stages.stage(order)
+
+
+@register.filter
+def stage_words(order: Order) -> str:
+    """Where the order stands, in words alone."""
+    return stages.stage(order).words
 
 
 @register.filter

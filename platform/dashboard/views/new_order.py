@@ -1,6 +1,7 @@
 """The order form."""
 
 from typing import cast
+from urllib.parse import urlencode
 from uuid import UUID
 
 from django.contrib import messages
@@ -105,6 +106,19 @@ def order_draft_discard(request: ActorRequest, pk: UUID) -> HttpResponse:
     drafts.discard(actor=request.actor, draft=draft_for(request.actor, pk))
     messages.success(request, "The draft is discarded.")
     return redirect("order-new")
+
+
+@require_POST
+@page
+def order_replace(request: ActorRequest, pk: UUID) -> HttpResponse:
+    """Open the form that changes an order, on the same stored file, which is checked again meanwhile."""
+    found = order_for(request.actor, pk)
+    try:
+        checked = placing.again(_desk(request), found)
+    except Refused as error:
+        messages.warning(request, str(error))
+        return redirect("order", pk=pk)
+    return redirect(f"{reverse('order-new')}?{urlencode({'replaces': pk, 'intake': checked.pk})}")
 
 
 @require_POST

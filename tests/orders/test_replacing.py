@@ -1,0 +1,131 @@
+"""A change of an accepted order is another order in its place: linked, once, and never over somebody's head."""
+
+from dataclasses import replace
+
+import pytest
+from django.db import IntegrityError, transaction
+
+from accounts.roles import Role
+from audit.models import Event
+from engine_queue.models import Job, Run
+from foundation.actor import Actor
+from foundation.errors import NotPermitted, Stale
+from orders import replacing, services
+from orders.errors import InvalidOrder
+from orders.models import Intake, Order
+from orders.requests import OrderRequest
+from tests.factories import make_actor, make_order, make_organisation, make_ready_intake, make_request
+
+pytestmark = pytest.mark.django_db
+
+
+def another(order: Order, **changes: object) -> OrderRequest:
+    """The same order on a new check of its file, with some changes."""
+    intake = make_ready_intake(test_version=order.test_version, organisation=order.ordering_organisation)
+    request = make_request(intake, **changes)
+    number = order.patient.identifiers.get().value
+    same = replace(request.patient, mrn=number, given_name=order.patient.given_name, family_name=order.patient.family_name)
+    return replace(request, patient=same, **changes)  # type: ignore[arg-type]
+
+
+def accessioner(order: Order) -> Actor:
+    return make_actor(role=Role.ACCESSIONER, organisation=order.ordering_organisation)
+
+
+def put_in_place(order: Order, actor: Actor | None = None, request: OrderRequest | None = None, **changes: object) -> Order:
+    return replacing.replace(
+        actor=actor or accessioner(order), request=request or another(order, **changes), replaced=order, expected_edits=order.edits
+    )
+
+
+def test_the_replacement_is_accepted_and_what_it_replaces_is_cancelled_with_it() -> None:
+    order = make_order()
+    new = put_in_place(order, indication="as agreed by telephone")
+    order.refresh_from_db()
+    assert (new.state, new.replaces_id, order.state, order.cancelled_reason) == (
+        "accepted", order.pk, "cancelled", f"Replaced by order {new.accession}.",
+    )  # fmt: skip
+    assert set(Job.objects.filter(run__order_id=order.pk).values_list("state", flat=True)) == {"cancelled"}
+    assert set(Job.objects.filter(run__order_id=new.pk).values_list("state", flat=True)) == {"queued"}
+    codes = Event.objects.filter(object_id=str(order.pk), reason="order.replaced").order_by("id")
+    assert list(codes.values_list("action", flat=True)) == ["state.cancelled", "order.replaced"]
+
+
+def test_asking_twice_places_one_replacement() -> None:
+    order = make_order()
+    request, actor = another(order), accessioner(order)
+    assert put_in_place(order, actor, request) == put_in_place(order, actor, request)
+    assert Run.objects.count() == 2 and Event.objects.filter(action="order.replaced").count() == 1
+
+
+def test_an_order_is_replaced_once() -> None:
+    order = make_order()
+    put_in_place(order)
+    with pytest.raises(replacing.Replaced, match="has replaced this one already"):
+        put_in_place(order)
+    loose = make_order()
+    with pytest.raises(IntegrityError), transaction.atomic():
+        Order.objects.filter(pk=loose.pk).update(replaces=order)
+
+
+def test_an_order_that_somebody_changed_meanwhile_is_not_replaced() -> None:
+    order = make_order()
+    Order.objects.filter(pk=order.pk).update(edits=5)
+    with pytest.raises(Stale):
+        put_in_place(order)
+    assert Order.objects.count() == 1
+
+
+def test_a_cancelled_order_is_not_replaced() -> None:
+    order = make_order()
+    services.cancel(actor=accessioner(order), order=order, reason="placed twice", expected_edits=order.edits)
+    order.refresh_from_db()
+    with pytest.raises(replacing.NotReplaceable):
+        put_in_place(order)
+
+
+def test_a_reported_order_stays_reported_and_is_linked() -> None:
+    order = make_order()
+    for state in ("in_analysis", "awaiting_review", "reported"):
+        Order.objects.filter(pk=order.pk).update(state=state)
+    new = put_in_place(order)
+    order.refresh_from_db()
+    assert (order.state, order.replaced_by) == ("reported", new)
+
+
+@pytest.mark.parametrize("role", [Role.SERVICE, Role.REVIEWER])  # may place but not cancel; may neither
+def test_who_may_not_place_and_cancel_replaces_nothing(role: Role) -> None:
+    order = make_order()
+    actor = make_actor(role=role, organisation=order.ordering_organisation)
+    assert not replacing.may_replace(actor, order)
+    with pytest.raises(NotPermitted):
+        put_in_place(order, actor)
+    order.refresh_from_db()
+    assert order.state == "accepted"
+
+
+def test_an_order_is_replaced_by_one_of_the_same_organisation() -> None:
+    order, elsewhere = make_order(), make_ready_intake(organisation=make_organisation())
+    actor = accessioner(order)
+    both = replace(actor, grants={verb: homes | {elsewhere.ordering_organisation_id} for verb, homes in actor.grants.items()})
+    with pytest.raises(InvalidOrder):
+        put_in_place(order, both, make_request(elsewhere))
+
+
+def test_what_was_stated_and_what_is_replaced_stay_as_they_were_placed() -> None:
+    order = make_order()
+    assert order.stated["mrn"] == order.stated_mrn and order.stated["birth_date"] == "1970-01-31"
+    for change in ({"stated": {}}, {"stated_mrn": "7"}, {"replaces": make_order()}):
+        with pytest.raises(IntegrityError, match="orders_order is pinned"), transaction.atomic():
+            Order.objects.filter(pk=order.pk).update(**change)
+
+
+PINNED = ["patient", "specimen", "test_version", "intake", "ordering_organisation", "performing_laboratory"]
+
+
+@pytest.mark.parametrize("column", PINNED)
+def test_patient_specimen_test_and_inputs_of_an_accepted_order_cannot_be_exchanged(column: str) -> None:
+    order, other = make_order(), make_order()
+    value = Intake.objects.get(pk=make_ready_intake().pk) if column == "intake" else getattr(other, column)
+    with pytest.raises(IntegrityError, match="orders_order is pinned"), transaction.atomic():
+        Order.objects.filter(pk=order.pk).update(**{column: value})
