@@ -1,0 +1,57 @@
+"""The journey from the wrong patient to the order of the right one."""
+
+import pytest
+from playwright.sync_api import expect
+
+from accounts.models import User
+from accounts.services import actor_for
+from orders import checking, services, uploads
+from orders.models import Intake, Order
+from registry.models import TestVersion
+from tests.browser.form import TEST, fill, first_records
+from tests.browser.served import NARROW, WIDE, elsewhere
+from tests.browser.test_every_page import serious
+from tests.factories import make_request
+
+pytestmark = pytest.mark.browser
+
+
+def placed(priority="routine"):
+    """An order of the laboratory's own accessioner on three real records."""
+    actor = actor_for(User.objects.get(email__startswith="accessioner@"))
+    home = next(iter(actor.organisations("place")))
+    test = TestVersion.objects.get(definition__name=TEST, offered=True)
+    chunks = [first_records(3).encode()]
+    intake = uploads.start_intake(actor=actor, test_version=test, ordering_organisation_id=home, chunks=chunks, filename="lexA.vcf")
+    checking.check_intake(intake.pk)
+    said = {"priority": priority, "stat_reason": "sepsis" if priority == "stat" else ""}
+    return services.place(actor=actor, request=make_request(Intake.objects.get(pk=intake.pk), **said))
+
+
+def fits(page):
+    page.set_viewport_size(NARROW)
+    assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
+    page.set_viewport_size(WIDE)
+
+
+def test_from_the_wrong_patient_to_the_order_of_the_right_one(person, checked):
+    wrong = elsewhere(lambda: placed("stat"))
+    page = person("accessioner").page
+    page.goto(f"/orders/{wrong.pk}/")
+    page.click("#wrong-patient-link")
+    assert serious(page) == []
+    fits(page)
+    page.fill("#id_words", "tubes were swapped")
+    page.check("#id_confirmed")
+    page.get_by_role("button", name="Mark as entered in error").click()
+    expect(page.locator("#in-error")).to_contain_text("tubes were swapped")
+    assert serious(page) == []
+    page.click("#replace")
+    page.wait_for_selector("#verdict[data-state=ready]")
+    assert page.input_value("#id_family_name") == "" and "lexA.vcf" in page.inner_text("#verdict")
+    fill(page)
+    page.click("#place")
+    expect(page.locator("#replaced-order")).to_have_text(f"order {wrong.accession}")
+    new = elsewhere(lambda: Order.objects.select_related("intake").get(replaces=wrong.pk))
+    before = elsewhere(lambda: Order.objects.select_related("intake").get(pk=wrong.pk))
+    assert (new.patient_id != wrong.patient_id, new.intake.file_id) == (True, before.intake.file_id)
