@@ -9,6 +9,7 @@ from interop.fhir import ordering, systems
 from interop.models import FhirOrder
 from orders.models import Intake, Order
 from tests.dashboard.desk import vcf
+from tests.factories import make_provider
 from tests.interop.fhir.sender import Sender, alone, document, issues, patient, request, specimen
 
 pytestmark = pytest.mark.django_db
@@ -203,3 +204,13 @@ def test_a_file_with_size_and_hash_is_held_against_them(sender):
     place = "Bundle.entry[2].resource.content[0].attachment"
     found = issues(sender.post(sender.bundle(patient(), specimen(), wrong)), 422)
     assert found == [("fhir.file-differs", f"{place}.size"), ("fhir.file-differs", f"{place}.hash")]
+
+
+def test_who_asks_is_one_of_the_providers_that_the_hospital_keeps(sender, site):
+    known = make_provider(site.hospital, "Dr A. Lovelace", identifier_system="NPI", identifier="1234567893")
+    npi = {"system": "http://hl7.org/fhir/sid/us-npi", "value": "1234567893"}
+    assert issues(sender.post(sender.bundle()), 422) == [("order.invalid", "Bundle.entry[3].resource.requester")]
+    wrong = {"identifier": {**npi, "value": "1"}}
+    assert issues(sender.post(sender.bundle(requester=wrong)), 422)[0][0] == "fhir.requester"
+    order = Order.objects.get(pk=sender.order(requester={"identifier": npi}))
+    assert (order.provider, order.provider_contact) == (known, known.contact)
