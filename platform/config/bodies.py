@@ -175,7 +175,7 @@ def _words(status: int, scope: Scope) -> str:
     return render_to_string(f"{status}.html", {**context.plain(), "limit": limit, "at_once": AT_ONCE})
 
 
-def _problem(status: int, *, fhir: bool) -> str:
+def _problem(status: int, *, fhir: bool = False) -> str:
     """The same for a program."""
     if status == 413:
         known = settings.DATA_UPLOAD_MAX_MEMORY_SIZE if fhir else settings.UPLOAD_LIMIT

@@ -27,6 +27,7 @@ ORDERS = {
     "reported": Statuses("completed", "completed", "registered"),
     "rejected": Statuses("revoked", "rejected", "cancelled"),
     "cancelled": Statuses("revoked", "cancelled", "cancelled"),
+    "entered_in_error": Statuses("entered-in-error", "entered-in-error", "entered-in-error"),
 }
 ON_HOLD = {"submitted", "accepted", "in_analysis", "awaiting_review", "awaiting_second_review"}  # where a hold shows
 # What was asked for by FHIR and is no order yet, or never became one.
