@@ -20,6 +20,7 @@ from audit import services as audit
 from foundation import clock
 from foundation.actor import NOBODY, Actor
 from foundation.errors import NotFound, NotPermitted, Refused
+from foundation.reasons import Reason
 
 DAYS, MOST_DAYS = 90, 365  # of life: unless asked for otherwise, and at most
 MOST_OPEN = 50  # tokens of one owner
@@ -74,7 +75,7 @@ def revoke(*, actor: Actor, token: ApiToken) -> None:
 def authenticate(text: str) -> Actor | None:
     """Who acts by this token, and what he may do: what its owner may now, within its scopes and its organisation. None: nobody.
 
-    Only text of the right form is looked up, by the part that may be seen; the whole is compared in constant time.
+    Raises `NotPermitted` for a service account that nobody answers for any more. Only text of the right form is looked up, by the part that may be seen; the whole is compared in constant time.
     """
     token = _open(text)
     if token is None:
@@ -83,6 +84,8 @@ def authenticate(text: str) -> Actor | None:
     if token.last_used_at is None or now - token.last_used_at > COARSE:
         ApiToken.objects.filter(pk=token.pk).update(last_used_at=now)
     whole = actor_for(token.owner)
+    if token.owner.responsible_id is not None and not whole.grants:
+        raise NotPermitted(Reason.API_NOBODY_ANSWERS.words, code=str(Reason.API_NOBODY_ANSWERS))
     grants = {verb: _within(whole.organisations(verb), token.organisation_id) for verb in token.scopes}
     return Actor(id=token.owner_id, name=token.owner.name, grants=grants, token=str(token.pk))
 

@@ -42,6 +42,7 @@ ENTRIES = (
     Entry("Webhooks", "webhooks", Verb.GRANT),
     Entry("Providers", "providers", Verb.EDIT_PROVIDERS),
     Entry("Sites", "sites", Verb.GRANT),
+    Entry("Programs", "programs", Verb.GRANT),
 )
 
 

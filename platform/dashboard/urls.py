@@ -80,6 +80,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("merges/<int:pk>/", patients.patient_unmerge, name="patient-unmerge"),
     path("engine/", engine.engine, name="engine"),
     path("api/", programs.api, name="api"),
+    path("programs/", programs.accounts, name="programs"),
     path("account/tokens/", programs.tokens, name="api-tokens"),
     path("account/tokens/<uuid:pk>/revoke", programs.revoke, name="api-token-revoke"),
     path("engine/live", engine.engine_live, name="engine-live"),

@@ -298,6 +298,10 @@ class Reason(StrEnum):
 
     # What an interface answers in place of what was asked for.
     API_UNAUTHENTICATED = "api.unauthenticated", "A valid token is needed, in the header: “Authorization: Bearer hct_…”."
+    API_NOBODY_ANSWERS = (
+        "api.nobody-answers",
+        "This program does nothing any more: who answers for it has left. An administrator names somebody else for it.",
+    )
     API_TOO_MANY_TRIES = "api.too-many-tries", "Too many requests without a valid token came from this address; wait a minute."
     API_NOT_FOUND = "api.not-found", "There is nothing at this address, or not for this token."
     API_METHOD = "api.method-not-allowed", "This address does not take {method}; it takes {allowed}."

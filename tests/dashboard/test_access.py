@@ -48,6 +48,7 @@ LISTS = {
     "specimens": {"accessioner"},
     "providers": {"accessioner", "administrator"},
     "sites": {"administrator"},
+    "programs": {"administrator"},
 }
 ROWS = ["provider", "site", "test"]  # who gets them: test_directory_pages, test_offers_page
 DOORS = [

@@ -115,6 +115,7 @@ SERVICES = [
     "accounts/providers",
     "accounts/management/commands/edit_site",
     "accounts/sites",
+    "accounts/programs",
     "audit/reads",
     "audit/services",
     "orders/assignment",

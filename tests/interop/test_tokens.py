@@ -127,7 +127,7 @@ class TestServiceAccounts:
 
     @pytest.fixture
     def account(self, site):
-        keeper = site.user(Role.ADMINISTRATOR)
+        keeper = make_user(role=Role.ADMINISTRATOR, organisation=site.hospital)
         made = programs.make(
             actor=actor_for(keeper), email="lis@lab.example", name="LIS", organisation=site.hospital, responsible=keeper
         )
@@ -161,7 +161,7 @@ class TestServiceAccounts:
             programs.make(actor=actor_for(keeper), email="b@lab.example", name="B", organisation=site.hospital, responsible=made)
 
     def test_commands_make_it_and_its_tokens(self, site, capsys):
-        keeper = site.user(Role.ADMINISTRATOR)
+        keeper = make_user(role=Role.ADMINISTRATOR, organisation=site.hospital)
         named = {"email": "lis@lab.example", "name": "LIS", "organisation": site.hospital.code, "responsible": keeper.email}
         call_command("create_service_account", **named)
         wanted = ["--account", "lis@lab.example", "--by", keeper.email, "--name", "orders"]

@@ -4,14 +4,17 @@ from uuid import UUID
 
 from django.contrib import messages
 from django.contrib.auth.decorators import login_not_required
+from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts import tokens as keeping
 from accounts.middleware import ActorRequest
-from dashboard import programs
+from accounts.roles import Verb
+from dashboard import programs, service_accounts
 from dashboard.views.responses import page
+from foundation.errors import Refused
 
 
 @require_safe
@@ -30,6 +33,22 @@ def tokens(request: ActorRequest) -> HttpResponse:
         return render(request, "dashboard/tokens.html", {"page": programs.show(request.actor)})
     made = programs.make(request.actor, request.POST)
     return render(request, "dashboard/tokens.html", {"page": made}, status=201 if made.made else 422)
+
+
+@require_http_methods(["GET", "POST"])
+@page
+def accounts(request: ActorRequest) -> HttpResponse:
+    """Service accounts of an administrator's organisations: which work, which stand still and why, and who answers for each."""
+    if not request.actor.organisations(Verb.GRANT):
+        raise PermissionDenied("Your role does not include this list.")
+    if request.method == "GET":
+        return render(request, "dashboard/programs.html", service_accounts.show(request.actor))
+    try:
+        messages.success(request, service_accounts.hand_over(request.actor, request.POST))
+    except Refused as error:
+        shown = service_accounts.show(request.actor) | {"errors": [str(error)]}
+        return render(request, "dashboard/programs.html", shown, status=409)
+    return redirect("programs")
 
 
 @require_POST
