@@ -75,7 +75,8 @@ def revoke(*, actor: Actor, token: ApiToken) -> None:
 def authenticate(text: str) -> Actor | None:
     """Who acts by this token, and what he may do: what its owner may now, within its scopes and its organisation. None: nobody.
 
-    Raises `NotPermitted` for a service account that nobody answers for any more. Only text of the right form is looked up, by the part that may be seen; the whole is compared in constant time.
+    Raises `NotPermitted` for a service account that nobody answers for any more. Only text of the right form is looked up, by the
+    part that may be seen; the whole is compared in constant time.
     """
     token = _open(text)
     if token is None:

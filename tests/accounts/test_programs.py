@@ -29,7 +29,8 @@ def keeper(site):
 
 @pytest.fixture
 def account(site, keeper):
-    return programs.make(actor=actor_for(keeper), email="lis@lab.example", name="LIS", organisation=site.hospital, responsible=keeper)
+    named = {"email": "lis@lab.example", "name": "LIS", "organisation": site.hospital}
+    return programs.make(actor=actor_for(keeper), responsible=keeper, **named)
 
 
 def _close(person):
