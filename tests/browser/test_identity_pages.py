@@ -1,4 +1,4 @@
-"""The journey from the wrong patient to the order of the right one."""
+"""Two journeys: an identity check is settled, and from the wrong patient to the order of the right one."""
 
 import pytest
 from playwright.sync_api import expect
@@ -12,6 +12,7 @@ from tests.browser.form import TEST, fill, first_records
 from tests.browser.served import NARROW, WIDE, elsewhere
 from tests.browser.test_every_page import serious
 from tests.factories import make_request
+from tests.orders.people import contradicting
 
 pytestmark = pytest.mark.browser
 
@@ -28,10 +29,32 @@ def placed(priority="routine"):
     return services.place(actor=actor, request=make_request(Intake.objects.get(pk=intake.pk), **said))
 
 
+def in_question():
+    return contradicting(placed(), priority="stat", family_name="Married", given_name="Maria").accession
+
+
 def fits(page):
     page.set_viewport_size(NARROW)
     assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
     page.set_viewport_size(WIDE)
+
+
+def test_an_identity_check_is_settled_from_the_worklist_by_keyboard(person):
+    accession = elsewhere(in_question)
+    page = person("accessioner").page
+    expect(page.get_by_role("link", name="Identity 1 open, 1 STAT")).to_be_visible()
+    page.get_by_role("link", name=f"Decide who it is: {accession}").press("Enter")
+    assert serious(page) == []
+    fits(page)
+    page.locator("[name=do][value=record]").press("Space")
+    page.fill("#id_words", "married, seen the passport")
+    page.get_by_role("button", name="Decide").press("Enter")
+    expect(page.locator("p.good")).to_contain_text("The record is corrected")
+    expect(page.locator("#timeline")).to_contain_text("Accepted")
+    page.click("#patient-link")
+    expect(page.locator("aside .timeline")).to_contain_text("Family name: Muster → Married. “married, seen the passport”")
+    assert serious(page) == []
+    fits(page)
 
 
 def test_from_the_wrong_patient_to_the_order_of_the_right_one(person, checked):
