@@ -1,4 +1,4 @@
-"""Reject a specimen, for a coded reason: what happens to its order, and who is told. Decision 0017 says why it is so.
+"""Reject a specimen, for a coded reason: what happens to its order, and who is told. Decision 0016 says why it is so.
 
 An order that is not accepted yet is rejected with it. An accepted one goes on hold, work and release alike, and needs a person:
 he has a new specimen collected, cancels it, or lets it go on where no second specimen can be had. The report says it in any case.

@@ -10,9 +10,10 @@ from audit.models import Event
 from engine_queue.models import Job, Run
 from foundation import clock
 from foundation.errors import NotPermitted, Stale
-from orders import delays, promise, risk, selectors, services, urgency
+from orders import delays, promise, risk, services, urgency
 from orders.clocks import elapsed
 from orders.models import Hold, Order
+from orders.worklist import worklist
 from registry import calendars
 from tests.factories import SLA, make_actor, make_laboratory, make_order, make_ready_intake, make_test_version
 
@@ -162,7 +163,7 @@ def test_what_is_on_hold_is_not_late_at_risk_nor_listed_as_such(test_version, at
     risk.watch()
     order = read(order)
     analyst = make_actor(role=Role.ANALYST, organisation=order.performing_laboratory)
-    late = {chip.key: chip.count for chip in selectors.worklist(analyst).chips}["late"]
+    late = {chip.key: chip.count for chip in worklist(analyst).chips}["late"]
     assert (order.risk, delays.is_late(order), late) == ("", False, 0)
     at(FRIDAY + timedelta(hours=20))
     assert not delays.is_late(released(order))
