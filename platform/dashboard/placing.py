@@ -160,6 +160,8 @@ def submit(at: Desk, data: Mapping[str, str], files: Files) -> tuple[FormPage, O
     asks = page.verdict is not None and page.verdict.asks_for_sample
     if asks:
         page.sample_errors.append("Choose the sample of the file that is this specimen.")
+    elif page.intake is not None and page.intake.state == "refused":
+        page.input_errors.append("This input is refused. Correct the file at its source, or choose another.")
     if page.intake is None or not valid or page.input_errors or asks:
         return page, None
     try:

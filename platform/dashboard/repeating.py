@@ -28,6 +28,8 @@ def may_repeat(actor: Actor, order: Order) -> bool:
 
 def repeat(at: Desk, order: Order, data: Mapping[str, str]) -> Draft:
     """The draft; the specimen is left out unless the person says that it is the same. Raises `Refused` in words."""
+    if order.specimen.state == "rejected":
+        raise Refused("The specimen of this order was rejected: order again on a new one.", code="specimen.rejected")
     test = prefill.offered(order, at.tests)
     if test is None:
         raise NotOffered(code="order.test-not-offered")

@@ -92,6 +92,28 @@ def test_no_page_is_wider_than_a_telephone(person):
         assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"], address
 
 
+def ends_of(page, selector):
+    """Where each of these ends on the right, and the lines on which they stand."""
+    boxes = page.eval_on_selector_all(selector, "all => all.map(one => one.getBoundingClientRect().toJSON())")
+    return max(box["right"] for box in boxes), {round(box["y"]) for box in boxes}
+
+
+def test_every_entry_of_the_bar_is_in_sight_on_a_telephone(person):
+    page = person("accessioner").page
+    page.set_viewport_size(NARROW)
+    assert page.locator("header nav a").count() > 5
+    assert ends_of(page, "header nav a")[0] <= NARROW["width"]
+
+
+def test_chips_stand_on_one_line_and_search_and_filters_on_the_next(person):
+    page = person("analyst").page
+    assert len(ends_of(page, ".chips a")[1]) == 1
+    lines = ends_of(page, ".find, #narrow, #saved")[1]
+    assert max(lines) - min(lines) < 12 and min(lines) - max(ends_of(page, ".chips a")[1]) < 60
+    page.click("#narrow summary")
+    assert ends_of(page, "#narrow select")[0] <= WIDE["width"] and page.locator("#narrow").bounding_box()["width"] > 900
+
+
 @pytest.mark.parametrize("address", ["/orders/{}/", "/orders/{}/report/"])
 def test_every_printed_sheet_says_whose_results_these_are(person, address):
     page = person("analyst").page

@@ -10,7 +10,7 @@ from orders.models import Intake, Order
 from registry.models import TestVersion
 from tests.browser.form import TEST, fill, first_records
 from tests.browser.served import NARROW, WIDE, elsewhere
-from tests.browser.test_every_page import serious
+from tests.browser.test_every_page import ends_of, serious
 from tests.factories import make_request
 from tests.orders.people import contradicting
 
@@ -55,6 +55,19 @@ def test_an_identity_check_is_settled_from_the_worklist_by_keyboard(person):
     expect(page.locator("aside .timeline")).to_contain_text("Family name: Muster → Married. “married, seen the passport”")
     assert serious(page) == []
     fits(page)
+
+
+def test_the_bar_is_one_line_where_most_waits(person):
+    elsewhere(in_question)
+    for mailbox in ("accessioner", "director"):
+        page = person(mailbox).page
+        assert mailbox == "director" or "1" in page.inner_text("header nav .waiting")
+        ends, lines = ends_of(page, "header nav a, header .bell, header .who button")
+        assert ends <= WIDE["width"] and max(lines) - min(lines) < 12
+        assert page.locator("header .who button").bounding_box()["height"] < 40
+        assert ends_of(page, "td.c-do .btn")[0] <= WIDE["width"] - 24
+        page.set_viewport_size(NARROW)
+        assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
 
 
 def test_from_the_wrong_patient_to_the_order_of_the_right_one(person, checked):

@@ -69,6 +69,8 @@ def again(page, accession, pk):
     page.goto("/")
     expect(page.locator("#rejected-specimens")).to_contain_text(accession)
     page.get_by_role("link", name=f"Order again: {accession}").click()
+    page.wait_for_selector("#recollect")
+    kept(page, "recollection")
     page.click("#recollect")
     page.wait_for_selector("#order-form")
     assert page.input_value("#id_family_name") == "Muster" and page.input_value("#id_specimen_identifier") == ""

@@ -126,6 +126,12 @@ def test_an_unchecked_input_is_not_ordered_behind_the_persons_back(desk):
     assert response.status_code == 422 and "Read the verdict" in response.content.decode() and Order.objects.count() == 0
 
 
+def test_what_is_to_be_settled_names_a_refused_input_with_the_fields(desk):
+    desk.check(pasted=vcf(300, ref="N"))
+    page = desk.send("place", mrn="").content.decode()
+    assert "2 points to settle" in page and '<a href="#input">This input is refused.' in page
+
+
 def test_a_text_changed_after_its_check_is_not_taken_for_the_checked_one(desk):
     desk.check(pasted=vcf(300))
     response = desk.send("place", pasted=vcf(301))

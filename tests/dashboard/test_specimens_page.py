@@ -9,6 +9,7 @@ from django.urls import reverse
 
 from accounts.models import Site
 from accounts.roles import Role
+from casefile.models import Draft
 from dashboard import local_time
 from foundation import clock
 from orders.models import Order
@@ -115,9 +116,20 @@ def test_a_recollection_is_the_same_order_on_a_new_specimen_linked_both_ways(war
     for kept in (order.stated_mrn, "Muster", "Dr Rita", order.stat_reason, f'value="{order.pk}"'):
         assert kept in form, kept
     assert order.specimen.identifier not in form and 'name="intake"' not in form
+    assert "add the file that comes from it" in form and "file are filled in" not in form
     new = ward.order(provider_id=provider.pk, patient=_of(order), repeats=order.pk)
     assert new.accession in read(desk.client, "order", order.pk) and "Recollected as" in read(desk.client, "order", order.pk)
     assert "Recollected for" in read(desk.client, "order", new.pk) and "you ordered on" not in read(desk.client, "worklist")
+
+
+def test_an_order_whose_specimen_was_rejected_is_not_repeated_on_its_old_file(ward: Ward) -> None:
+    order, requester = ward.order(), ward.requester()
+    assert 'id="repeat"' in read(requester, "order", order.pk)
+    post(accessioner(ward), order, do="reject", reason="specimen.leaked")
+    assert 'id="repeat"' not in read(requester, "order", order.pk)
+    forged = requester.post(reverse("order-repeat", args=[order.pk]), {"specimen": "same"}, follow=True)
+    assert "order again on a new one" in forged.content.decode()
+    assert not Draft.objects.exists()
 
 
 def _of(order: Order) -> PatientDetails:
