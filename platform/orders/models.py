@@ -2,6 +2,8 @@
 
 import uuid
 from datetime import UTC, datetime
+from functools import reduce
+from operator import or_
 from typing import ClassVar
 from uuid import UUID
 
@@ -18,7 +20,7 @@ from orders.identity_models import IdentityCheck, Merge, Move, PatientChange
 from orders.manifests.rows import Manifest, ManifestRow
 from orders.specimen_models import Specimen
 from registry.models import Calendar, TestVersion
-from registry.priority import Priority
+from registry.priority import PRIORITY_RANK, Priority
 from storage.models import StoredFile
 
 __all__ = [
@@ -183,6 +185,7 @@ class IntakeRecord(models.Model):
 
 NEVER = datetime(9999, 12, 31, tzinfo=UTC)  # in the place of a due time that is not known yet, so that a list can be sorted
 REPORT_DUE = Coalesce("report_due", Value(NEVER))
+_OF_ITS_PRIORITY = reduce(or_, (Q(priority=str(priority), rank=rank) for priority, rank in PRIORITY_RANK.items()))
 _OTHERS = Q(ended_at=None) & ~Q(
     ordering_organisation=F("performing_laboratory")
 )  # whose own orders a laboratory finds as performer
@@ -273,6 +276,7 @@ class Order(models.Model):
                 name="one_order_per_placer_number",
             ),
             models.CheckConstraint(condition=Q(priority__in=Priority.values), name="priority_known"),
+            models.CheckConstraint(condition=_OF_ITS_PRIORITY, name="rank_of_priority"),
             models.CheckConstraint(
                 condition=~Q(priority="stat") | ~Q(stat_reason="") | ~Q(attention=""), name="stat_has_reason_or_flag"
             ),

@@ -57,7 +57,7 @@ def test_a_server_that_goes_is_told_and_one_that_comes_back_is_read_again(person
     expect(page.locator("#link-state")).to_have_attribute("data-link", "retrying")
     page.evaluate("htmx.trigger('#worklist-live', 'reread')")
     expect(page.locator("#link-state[data-link=stale]")).to_contain_text("the server does not answer")
-    elsewhere(lambda: Order.objects.update(indication="changed while nobody listened"))
+    elsewhere(lambda: Order.objects.update(stat_reason="changed while nobody listened"))
     served.start_web()
     expect(page.locator("#link-state")).to_have_attribute("data-link", "live")
     expect(page.locator("#worklist-live")).to_contain_text("changed while nobody listened")

@@ -34,6 +34,13 @@ PINNED = {
     "a specimen's label": "UPDATE orders_specimen SET identifier = 'WRONG'",
     "an item's place": "UPDATE engine_queue_item SET ordinal = ordinal + 100",
     "who placed an order": "UPDATE orders_order SET placed_by_id = NULL",
+    "the bytes of its file": "UPDATE storage_storedfile SET sha256 = repeat('0', 64)",
+    "the owner of its file": "UPDATE storage_storedfile SET organisation_id = gen_random_uuid()",
+    "its file": "DELETE FROM storage_storedfile",
+    "the rank of an order alone": "UPDATE orders_order SET rank = 0",
+    "why it was asked": "UPDATE orders_order SET indication = 'other'",
+    "a role somebody was given": "UPDATE accounts_membership SET role = 'director'",
+    "a role somebody had": "DELETE FROM accounts_membership",
     "an order's patient": "UPDATE orders_order SET stated_mrn = 'other'",
 }
 
@@ -107,7 +114,7 @@ BROKEN = {
     "run_kind_known": _copy("engine_queue_run", '{"id": "00000000-0000-0000-0000-000000000001", "kind": "other"}'),
     "order_counts_in_order": "UPDATE orders_order SET items_done = items_total + 1",
     "priority_known": "UPDATE orders_order SET priority = 'bogus'",
-    "stat_has_reason_or_flag": "UPDATE orders_order SET priority = 'stat', stat_reason = ''",
+    "stat_has_reason_or_flag": "UPDATE orders_order SET priority = 'stat', rank = 0, stat_reason = ''",
     "one_patient_per_identifier": _copy("orders_patientidentifier", '{"id": 999999999}'),
     "one_open_membership": _copy("accounts_membership", '{"id": 999999999}'),
     "one_verdict_per_alternate": _copy("orders_intakerecord", '{"id": 999999999, "item_id": null}'),

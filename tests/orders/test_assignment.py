@@ -83,8 +83,14 @@ def test_a_closed_order_is_nobodys_work_any_more(order: Order) -> None:
 LEAVING = {
     "account closed": lambda user: get_user_model().objects.filter(pk=user.pk).update(is_active=False),
     "membership ended": lambda user: Membership.objects.filter(user=user).update(ended_at=clock.now()),
-    "another role": lambda user: Membership.objects.filter(user=user).update(role=Role.OPERATOR),
+    "another role": lambda user: _becomes(user, Role.OPERATOR),
 }
+
+
+def _becomes(user, role: Role) -> None:
+    mine = Membership.objects.filter(user=user)
+    mine.update(ended_at=clock.now())
+    Membership.objects.create(user=user, organisation=mine.get().organisation, role=role, granted_at=clock.now())
 
 
 @pytest.mark.parametrize("leave", LEAVING.values(), ids=LEAVING)
