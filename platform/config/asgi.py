@@ -2,7 +2,8 @@
 
 import os
 import warnings
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, cast
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings.dev")
 
@@ -39,9 +40,9 @@ class Http(ASGIHandler):
             await request_finished.asend(sender=type(self))
             raise
 
-    def create_request(self, scope: dict[str, Any], body_file: Any) -> tuple[Any, Any]:
+    def create_request(self, scope: Mapping[str, Any], body_file: Any) -> tuple[Any, Any]:
         """The request, or why there is none; its body is kept where `handle` finds it."""
-        scope["body_file"] = body_file
+        cast(dict[str, Any], scope)["body_file"] = body_file
         made: tuple[Any, Any] = super().create_request(scope, body_file)
         return made
 
