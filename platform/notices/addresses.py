@@ -17,6 +17,9 @@ def parsed(url: str, *, private: bool) -> SplitResult:
     """The parts of an address that a webhook may have. Raises `InvalidEndpoint` in words."""
     if len(url) > 500 or any(not letter.isprintable() or letter.isspace() for letter in url):
         raise InvalidEndpoint("The address is longer than 500 letters or holds blanks.", code="webhook.address")
+    if not url.isascii():
+        words = "Write the address in ASCII: other letters percent-encoded, in a name as xn--…."
+        raise InvalidEndpoint(words, code="webhook.address")
     try:
         parts = urlsplit(url)
         port = parts.port

@@ -73,6 +73,9 @@ def _attempt(delivery: Delivery) -> None:
         last = isinstance(error, Undeliverable) or delivery.attempts >= ATTEMPTS
         log.warning("notice.failed", delivery=str(delivery.pk), channel=delivery.channel, attempts=delivery.attempts, last=last)
         _failed(delivery, str(error)[:300], last=last)
+    except (OSError, ValueError) as error:  # of a library: one failed attempt, and no other delivery waits for it
+        log.exception("notice.broke", delivery=str(delivery.pk), channel=delivery.channel, attempts=delivery.attempts)
+        _failed(delivery, f"It could not be sent ({type(error).__name__}).", last=delivery.attempts >= ATTEMPTS)
     else:
         _end(delivery, "sent", last_error="")
 

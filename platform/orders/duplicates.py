@@ -73,7 +73,7 @@ def _looked_for(orders: QuerySet[Order], request: OrderRequest, intake: Intake) 
 def _patients(request: OrderRequest) -> list[UUID]:
     system = request.patient.mrn_system.strip() or str(request.ordering_organisation_id)
     known = PatientIdentifier.objects.filter(
-        organisation_id=request.ordering_organisation_id, system=system, value=request.patient.mrn.strip()
+        organisation_id=request.ordering_organisation_id, system=system, value=request.patient.mrn.strip(), retired_at=None
     )
     return list(known.values_list("patient_id", flat=True))
 

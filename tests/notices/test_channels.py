@@ -236,3 +236,29 @@ def test_the_same_event_told_again_is_told_once(house):
     for _ in range(2):
         services.tell(said, services.Audience(in_app=[person.pk], email=[person.pk]))
     assert (Notice.objects.count(), Delivery.objects.count()) == (1, 1)
+
+
+def test_an_address_that_cannot_be_sent_to_is_refused_and_one_from_before_holds_up_nobody(house):
+    with pytest.raises(InvalidEndpoint, match="ASCII"):
+        hooked(house, "https://hooks.example/über")
+    with serving(Posts()) as server:
+        good, _ = hooked(house, server.url)
+        odd = Endpoint.objects.create(
+            organisation=house[0], name="odd", url=f"{server.url}&to=\u00fcber", nonce="0" * 64, created_at=clock.now()
+        )
+        first, second = told(house, webhook=[odd.pk]), told(house, webhook=[good.pk])
+        assert delivering.deliver() == 2
+    first.refresh_from_db()
+    second.refresh_from_db()
+    assert (first.state, second.state, len(server.got)) == ("failed", "sent", 1)
+
+
+def test_an_error_of_a_library_is_one_failed_attempt(house, monkeypatch):
+    def broken(delivery):
+        raise ValueError
+
+    monkeypatch.setitem(delivering._CHANNELS, "webhook", broken)
+    delivery = told(house, webhook=[hooked(house, "https://hooks.example/")[0].pk])
+    assert delivering.deliver() == 1
+    delivery.refresh_from_db()
+    assert (delivery.state, delivery.last_error) == ("queued", "It could not be sent (ValueError).")

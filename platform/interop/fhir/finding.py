@@ -155,7 +155,7 @@ def _numbered(number: Number) -> Q:
 
 
 def _of_patient(actor: Actor, number: Number) -> Q:
-    rows = PatientIdentifier.objects.for_actor(actor).filter(value=number.value)
+    rows = PatientIdentifier.objects.for_actor(actor).filter(value=number.value, retired_at=None)
     if number.system is not None:
         rows = rows.filter(system=_stored(number.system))
     unsettled = Q(attention=str(Reason.IDENTITY_MISMATCH), stated_mrn=number.value)  # its patient has no number yet

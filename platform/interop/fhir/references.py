@@ -91,7 +91,8 @@ def require_all_used(everything: Sent) -> None:
 
 def known_patient(actor: Actor, organisation_id: UUID, reference: Reference, place: str) -> PatientDetails:
     """A patient of the ordering organisation, by address or by a number. Raises `FhirError`."""
-    rows = PatientIdentifier.objects.for_actor(actor).filter(organisation_id=organisation_id).select_related("patient")
+    in_use = PatientIdentifier.objects.for_actor(actor).filter(organisation_id=organisation_id, retired_at=None)
+    rows = in_use.select_related("patient")  # a retired number may be somebody else's by now
     if reference.identifier is not None:
         system = stored_system(reference.identifier.system, organisation_id)
         rows = rows.filter(system=system, value=reference.identifier.value)

@@ -171,9 +171,8 @@ def _type(code: str) -> Resource:
 
 def _number(patient: Patient, number: PatientIdentifier) -> Resource:
     own = number.system == str(patient.organisation_id)
-    return filled(
-        use="official", type=_type("MR"), system=f"urn:uuid:{number.system}" if own else number.system, value=number.value
-    )
+    use = "official" if number.retired_at is None else "old"
+    return filled(use=use, type=_type("MR"), system=f"urn:uuid:{number.system}" if own else number.system, value=number.value)
 
 
 def _organisation(code: str, name: str) -> Resource:

@@ -4,12 +4,14 @@ from datetime import date
 
 import pytest
 
+from accounts.roles import Role
 from accounts.services import actor_for
 from interop.fhir import ordering, systems
 from interop.models import FhirOrder
-from orders.models import Intake, Order
+from orders import patients
+from orders.models import Intake, Order, PatientIdentifier
 from tests.dashboard.desk import vcf
-from tests.factories import make_provider
+from tests.factories import make_actor, make_provider
 from tests.interop.fhir.sender import Sender, alone, document, issues, patient, request, specimen
 
 pytestmark = pytest.mark.django_db
@@ -74,6 +76,22 @@ def test_an_order_on_a_checked_upload_for_a_known_patient_and_specimen_is_placed
     assert order.state == "accepted" and order.patient_id == Order.objects.exclude(pk=order.pk).get().patient_id
     by_number = {**body, "subject": {"identifier": {"system": "https://hospital.example/mrn", "value": "88-1204"}}}
     assert sender.post(by_number, "/ServiceRequest").status_code == 200, "the same, said otherwise"
+
+
+def test_a_retired_number_names_nobody_and_is_shown_as_an_old_one(sender, site):
+    first = sender.get(f"/ServiceRequest/{sender.order()}").json()
+    clerk = make_actor(role=Role.ACCESSIONER, organisation=site.hospital)
+    number, system = PatientIdentifier.objects.get(), "https://hospital.example/mrn"
+    patients.add_identifier(patient=number.patient, system=system, value="88-1205", type="MRN", actor=clerk)
+    patients.retire_identifier(identifier=number, words="typed wrongly", actor=clerk)
+    asked = {"system": system, "value": "88-1204"}
+    again = [{**NUMBER, "value": "55-203"}]
+    body = request(sender.test, subject={"identifier": asked}, specimen=first["specimen"], identifier=again)
+    assert issues(sender.post(body, "/ServiceRequest"), 422) == [("fhir.reference-unresolved", "ServiceRequest.subject")]
+    assert sender.get("/ServiceRequest", {"patient.identifier": f"{system}|88-1204"}).json()["total"] == 0
+    assert sender.get("/ServiceRequest", {"patient.identifier": f"{system}|88-1205"}).json()["total"] == 1
+    shown = {one["value"]: one["use"] for one in sender.get(f"/{first['subject']['reference']}").json()["identifier"]}
+    assert shown == {"88-1204": "old", "88-1205": "official"}
 
 
 @pytest.mark.parametrize("checked", [True, False])
