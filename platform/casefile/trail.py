@@ -66,6 +66,14 @@ def order_to_audit(actor: Actor, pk: UUID) -> Order:
     raise NotFound
 
 
+def order_numbered(actor: Actor, accession: str) -> Order | None:
+    """The order of this number, where this auditor may read its trail."""
+    rows = Order.objects.for_actor(actor, Verb.VIEW_AUDIT)
+    here = rows.filter(accession=accession.upper(), performing_laboratory_id__in=actor.organisations(Verb.VIEW_AUDIT))
+    found: Order | None = here.first()
+    return found
+
+
 def trail(actor: Actor, order: Order, *, part: str = "", page: int = 1) -> Trail:
     """What happened, as far as this auditor's laboratory keeps it."""
     rows = _events(actor, order, part)

@@ -55,6 +55,7 @@ def page(actor: Actor, order: Order, asked: Mapping[str, str]) -> dict[str, obje
         "lines": [line(event) for event in found.events],
         "parts": [(key, words, f"?{urlencode({'part': key})}" if key else "?", key == found.part) for key, words in parts],
         "looks": trail.looks(actor, order),
+        "may_see": actor.may(Verb.VIEW_ORDER, order.performing_laboratory_id),
         "may_export": actor.may(Verb.EXPORT, order.performing_laboratory_id),
     }
 

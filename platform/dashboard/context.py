@@ -38,6 +38,7 @@ ENTRIES = (
     Entry("Identity", "identity-checks", Verb.EDIT_IDENTITY),
     Entry("Engine", "engine", Verb.VIEW_ENGINE),
     Entry("Turnaround", "turnaround", Verb.VIEW_TURNAROUND),
+    Entry("Audit", "audit", Verb.VIEW_AUDIT),
     Entry("Clocks", "clocks", Verb.OFFER_TEST),
     Entry("Webhooks", "webhooks", Verb.GRANT),
     Entry("Providers", "providers", Verb.EDIT_PROVIDERS),

@@ -53,6 +53,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("orders/<uuid:pk>/files", papers.order_attachments, name="order-attachments"),
     path("orders/<uuid:pk>/files/<uuid:file>", papers.order_attachment, name="order-attachment"),
     path("orders/<uuid:pk>/files/<uuid:file>/withdraw", papers.order_attachment_withdraw, name="order-attachment-withdraw"),
+    path("audit/", audit.audit, name="audit"),
     path("orders/<uuid:pk>/audit", audit.order_audit, name="order-audit"),
     path("orders/<uuid:pk>/audit.csv", audit.order_audit_csv, name="order-audit.csv"),
     path("orders/<uuid:pk>/delay", order.order_delay, name="order-delay"),

@@ -155,3 +155,16 @@ def test_more_events_take_no_more_queries(ward):
     for n in range(5):
         comments.add(actor=author, order=order, text=f"comment {n}", internal=True)
     assert asked() == before
+
+
+def test_an_auditor_finds_an_order_by_its_number_and_is_led_to_no_page_that_is_closed_to_him(ward):
+    order, auditor = ward.order(), logged_in(Role.AUDITOR, ward.laboratory)
+    assert f'href="{reverse("audit")}"' in read(auditor, "worklist")
+    found = auditor.get(reverse("audit"), {"order": f" {order.accession.lower()} "})
+    assert found["Location"] == reverse("order-audit", args=[order.pk])
+    page = read(auditor, "order-audit", order.pk)
+    assert f'href="{reverse("order", args=[order.pk])}"' not in page and f'href="{reverse("audit")}"' in page
+    assert f'href="{reverse("order", args=[order.pk])}"' in read(director(ward), "order-audit", order.pk)
+    stranger = logged_in(Role.AUDITOR, Ward().laboratory)
+    for client, said in ((auditor, "A99-1"), (stranger, order.accession), (auditor, "\0")):
+        assert "audit trail</button>" in client.get(reverse("audit"), {"order": said}).content.decode()

@@ -44,6 +44,7 @@ OF_A_MERGE = ["patient-unmerge"]  # who gets it: test_patient_pages
 OF_A_TRACE = ["engine-trace", "engine-trace.svg", "engine-trace.json"]  # who gets them: test_traces_page
 # a list of rows: who gets it
 LISTS = {
+    "audit": {"director", "auditor"},
     "identity-checks": {"accessioner"},
     "specimens": {"accessioner"},
     "providers": {"accessioner", "administrator"},

@@ -4,7 +4,7 @@ from uuid import UUID
 
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
-from django.shortcuts import render
+from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
 from accounts.middleware import ActorRequest
@@ -15,6 +15,19 @@ from dashboard.context import zone_of
 from dashboard.views.responses import page
 from foundation.errors import NotPermitted
 from orders.models import Order
+
+
+@require_safe
+@page
+def audit(request: ActorRequest) -> HttpResponse:
+    """One field: the number of the order whose trail is wanted."""
+    if not request.actor.organisations(Verb.VIEW_AUDIT):
+        raise PermissionDenied("Your role does not include the audit trail.")
+    said = request.GET.get("order", "").replace("\0", "").strip()[:40]
+    found = trail.order_numbered(request.actor, said) if said else None
+    if found is not None:
+        return redirect("order-audit", pk=found.pk)
+    return render(request, "dashboard/audit_find.html", {"said": said})
 
 
 @require_safe
