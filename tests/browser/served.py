@@ -86,8 +86,8 @@ class Person:
         self.page.wait_for_selector("#worklist-live")
 
     def _hear(self, message: Any) -> None:
-        # a refused form, an address that does not exist and a stopped server are told on the console too
-        expected = ("Failed to load resource", "WebSocket connection to", "htmx:sendError", "htmx:afterRequest")
+        # a refused form, an address that does not exist, a stopped server and a page that was left are told on the console too
+        expected = ("Failed to load resource", "WebSocket connection to", "htmx:sendError", "htmx:sendAbort", "htmx:afterRequest")
         if message.type in ("error", "warning") and not message.text.startswith(expected):
             self.complaints.append(f"{message.type}: {message.text}")
 

@@ -61,5 +61,6 @@ def test_a_duplicate_is_told_with_its_order_and_one_key_places_a_stat_one_nevert
             assert serious(page) == []
             page.keyboard.press("Enter")
         page.wait_for_url("**/orders/*-*/")
+        page.wait_for_function("!sessionStorage.getItem('helicase.draft')")  # the order's page has ended what this window kept
     expect(page.locator("#alike")).to_contain_text("Looks like another order")
     assert elsewhere(lambda: Order.objects.filter(priority="stat").count()) == 2

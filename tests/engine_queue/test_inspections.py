@@ -81,7 +81,10 @@ def host() -> Iterator[Host]:
     made.stop()
 
 
-def test_a_real_engine_agrees_with_its_inspection(folder: Path, tmp_path: Path, settings: Any, host: Host) -> None:
+def test_a_real_engine_agrees_with_its_inspection(
+    folder: Path, tmp_path: Path, settings: Any, host: Host, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MKL_CBWR", "AVX2,STRICT")  # on Intel a worker asks for it before torch comes, which is long here
     settings.MODELS_DIR = tmp_path / "models"
     settings.MODELS_DIR.mkdir()
     admitted = admission.admit(folder, name="tiny", version="1", pin={"threads": 1}, actor=UNATTENDED)
