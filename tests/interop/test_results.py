@@ -16,7 +16,7 @@ DOORS = ("results", "results.csv", "report", "report.pdf")
 
 @pytest.fixture
 def order():
-    return cases.ordered_by(make_organisation(), delta=lambda n: -5.5)
+    return cases.ordered_by(make_organisation(), delta=lambda n: -5.53125)
 
 
 def caller(role, organisation, *scopes):
@@ -28,7 +28,7 @@ def caller(role, organisation, *scopes):
 def test_a_requester_gets_no_score_before_release_and_makes_no_draft(door, role, order):
     answer = caller(role, order.ordering_organisation).get(f"/orders/{order.pk}/{door}")
     assert (answer.status_code, answer.json()["code"]) == (409, "report.withheld")
-    assert b"5.5" not in answer.content and not ReportVersion.objects.exists()
+    assert b"5.53125" not in answer.content and not ReportVersion.objects.exists()
 
 
 @pytest.mark.parametrize("door", DOORS)
@@ -47,9 +47,9 @@ def test_an_analyst_reads_scores_page_by_page_as_csv_and_as_report(order):
     first = reader.get(f"/orders/{order.pk}/results", limit=6).json()
     second = reader.get(f"/orders/{order.pk}/results", limit=6, after=first["next"]).json()
     assert [line["ordinal"] for page in (first, second) for line in page["results"]] == list(range(10)) and second["next"] is None
-    assert first["results"][0]["delta"] == -5.5 and first["report_state"] == "unsigned" and first["released"] is False
+    assert first["results"][0]["delta"] == -5.53125 and first["report_state"] == "unsigned" and first["released"] is False
     csv = reader.get(f"/orders/{order.pk}/results.csv")
-    assert csv["Content-Type"].startswith("text/csv") and csv.content.count(b"-5.5") == 10
+    assert csv["Content-Type"].startswith("text/csv") and csv.content.count(b"-5.53125") == 10
     report = reader.get(f"/orders/{order.pk}/report")
     assert json.loads(report.content)["order"]["accession"] == order.accession
     assert report["ETag"] == f'"{ReportVersion.objects.get().content_sha256}"'
