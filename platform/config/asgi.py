@@ -20,7 +20,7 @@ from channels.routing import ProtocolTypeRouter, URLRouter  # noqa: E402
 from channels.security.websocket import AllowedHostsOriginValidator  # noqa: E402
 from django.core.handlers.asgi import ASGIHandler  # noqa: E402
 from django.core.management import CommandError  # noqa: E402
-from django.core.signals import request_finished  # noqa: E402
+from django.db import close_old_connections  # noqa: E402
 
 from config import bodies, starting  # noqa: E402
 from config import celery as _celery  # noqa: E402, F401 -- tasks sent from the web find their broker
@@ -31,13 +31,13 @@ class Http(ASGIHandler):
     """Django's own; it also ends a request whose answer broke off in the middle, and so gives back what the request borrowed."""
 
     async def handle(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
-        """Without the signal, a connection of the pool that a failed stream had would never be lent again."""
+        """Without this, a connection of the pool that a failed stream had would never be lent again."""
         try:
             await super().handle(scope, receive, send)
         except BaseException:
             if "body_file" in scope:
                 scope["body_file"].close()
-            await request_finished.asend(sender=type(self))
+            await sync_to_async(close_old_connections)()
             raise
 
     def create_request(self, scope: Mapping[str, Any], body_file: Any) -> tuple[Any, Any]:

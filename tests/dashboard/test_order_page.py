@@ -176,8 +176,8 @@ def test_names_file_names_and_sample_names_are_text_and_never_markup(ward):
     Intake.objects.filter(pk=intake.pk).update(
         filename=evil, sample=evil, samples=[evil], problems=[{"code": evil, "line": 1, "reason": evil, "fatal": False}]
     )
-    order = make_order(intake=Intake.objects.get(pk=intake.pk))
-    Order.objects.filter(pk=order.pk).update(stat_reason=evil, indication=evil)
+    order = make_order(intake=Intake.objects.get(pk=intake.pk), indication=evil, sample_confirmed=evil)
+    Order.objects.filter(pk=order.pk).update(stat_reason=evil)
     page = read(ward.analyst(), "order", order.pk)
     assert "<script>alert" not in page and page.count("&lt;script&gt;alert(1)") >= 4
 
