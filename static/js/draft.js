@@ -189,7 +189,9 @@ class Saver {
 
 function follow(form, saver) {
   let later = 0;
+  let sent = false; // what settles on the page while the answer is awaited must not unsay it
   const soon = () => {
+    if (sent) return;
     clearTimeout(later);
     later = setTimeout(() => (saver.dirty || saver.saving) && keep(form, false), 200);
     saver.soon();
@@ -211,11 +213,12 @@ function follow(form, saver) {
       saver.soon(0);
       return;
     }
+    sent = true;
     keep(form, /^place/.test(event.submitter?.value));
     saver.stop();
   });
   window.addEventListener("pageshow", (event) => {
-    if (event.persisted) saver.over = false;
+    if (event.persisted) saver.over = sent = false;
   });
 }
 

@@ -48,6 +48,24 @@ def test_a_comment_and_a_file_reach_the_other_side_and_the_audit_tab(person, tmp
         assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
 
 
+def test_what_changes_while_the_order_is_being_placed_brings_no_draft_back(person, checked):
+    page = person("requester").page
+    form.choose_test(page)
+    form.check(page, form.first_records(20))
+    form.fill(page)
+    page.evaluate(
+        "document.getElementById('order-form').addEventListener('submit', (event) => {"
+        " event.target.dispatchEvent(new Event('change'));"
+        " setTimeout(() => event.target.dispatchEvent(new Event('change')), 0); })"
+    )
+    page.route("**/orders/new/**", lambda route: (page.wait_for_timeout(600), route.continue_()))
+    page.click("#place")
+    page.wait_for_url("**/orders/*-*/")
+    page.unroute("**/orders/new/**")
+    page.goto("/orders/new/")
+    assert page.input_value("#id_family_name") == ""
+
+
 def test_a_duplicate_is_told_with_its_order_and_one_key_places_a_stat_one_nevertheless(person, checked):
     for time in range(2):
         page = person("requester").page  # a window of its own: it keeps nothing of the first order's draft
