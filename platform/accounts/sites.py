@@ -5,6 +5,7 @@ Each function is one transaction with one event. What an order has named stays n
 
 import re
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 from uuid import UUID
@@ -44,6 +45,12 @@ def main_site(organisation_id: UUID) -> Site:
 def sites_for(actor: Actor) -> list[Site]:
     """Open sites of the organisations this actor places orders for, the main one of each first."""
     rows = Site.objects.for_actor(actor, Verb.PLACE).filter(active=True).select_related("organisation")
+    return list(rows.order_by("organisation__name", "created_at", "code"))
+
+
+def open_sites(organisations: Iterable[UUID]) -> list[Site]:
+    """Open sites of these organisations, the main one of each first: what an order can name of who performs it."""
+    rows = Site.objects.filter(organisation_id__in=set(organisations), active=True).select_related("organisation")
     return list(rows.order_by("organisation__name", "created_at", "code"))
 
 

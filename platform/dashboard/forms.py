@@ -1,5 +1,6 @@
 """The order form as a person fills it in. What is true of an order is decided by `orders.validation`; here it is read."""
 
+import json
 from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, cast
@@ -32,6 +33,7 @@ class OrderForm(forms.Form):
         label="Ordering provider", max_length=400, required=False, widget=forms.TextInput(attrs={"list": "providers"})
     )
     site = forms.ChoiceField(label="Site", required=False)
+    performing_site = forms.ChoiceField(label="Performed at", required=False)
     mrn = forms.CharField(label="Medical record number", max_length=80)
     mrn_system = forms.ChoiceField(label="Number given by", required=False)
     family_name = forms.CharField(label="Family name", max_length=120)
@@ -72,7 +74,7 @@ class OrderForm(forms.Form):
         self._parties()
         own = organisations[0].name if len(organisations) == 1 else "the ordering organisation"
         cast(forms.ChoiceField, self.fields["mrn_system"]).choices = [("", own), *((one, one) for one in systems)]
-        self.fields["collected_at"].help_text = f"in {zone_name(clock.now(), zone)}"
+        self._say_zone()
         self.fields["mrn"].help_text = "exactly as your hospital writes it"
         self.fields["stat_reason"].help_text = "STAT starts before everything else: say why this one cannot wait"
         for name in self.fields:
@@ -86,11 +88,26 @@ class OrderForm(forms.Form):
             self.fields["provider"].help_text = "whom the laboratory calls with a critical result; type a part of the name"
         else:
             del self.fields["provider"]
-        sites = [(str(site.pk), f"{site.organisation.name}: {site.name}") for site in self.asking.choosable_sites]
-        if sites:
-            cast(forms.ChoiceField, self.fields["site"]).choices = [("", "the main site"), *sites]
-        else:
-            del self.fields["site"]
+        for name, offered in (("site", self.asking.choosable_sites), ("performing_site", self.asking.choosable_performing)):
+            sites = [(str(site.pk), f"{site.organisation.name}: {site.name}") for site in offered]
+            if sites:
+                cast(forms.ChoiceField, self.fields[name]).choices = [("", "the main site"), *sites]
+                self.initial.setdefault(name, self.asking.preselected(offered))
+            else:
+                del self.fields[name]
+
+    def _say_zone(self) -> None:
+        """By whose clock the collection time is read, beside it; the script says it anew when another site is chosen."""
+        now, field = clock.now(), self.fields["collected_at"]
+        words = {str(site.pk): f"{site.name}: {zone_name(now, site.zone)}" for site in self.asking.sites}
+        field.help_text = f"by the clock of {self._said(words)}"
+        mains = {str(site.organisation_id): words[str(site.pk)] for site in reversed(self.asking.sites)}
+        field.widget.attrs["data-zones"] = json.dumps(words | mains)
+
+    def _said(self, words: dict[str, str]) -> str:
+        given = self.data if self.is_bound else self.initial
+        site = self.asking.where(str(given.get("organisation", "")), str(given.get("site") or ""))
+        return words[str(site.pk)] if site else "the ordering site"
 
     def _choices(self, name: str, choices: list[tuple[str, str]]) -> None:
         field = cast(forms.ChoiceField, self.fields[name])
@@ -143,14 +160,16 @@ class OrderForm(forms.Form):
             self.add_error("provider", objection)
 
     def _settle_collection(self, data: dict[str, Any]) -> None:
+        site = self.asking.where(data.get("organisation", ""), data.get("site", ""))
+        zone = site.zone if site else self.zone
         naive: datetime = data["collected_at"].replace(tzinfo=None)  # Django read the digits; the zone is the site's
-        first, second = naive.replace(tzinfo=self.zone, fold=0), naive.replace(tzinfo=self.zone, fold=1)
-        if first.astimezone(UTC).astimezone(self.zone).replace(tzinfo=None) != naive:
-            self.add_error("collected_at", f"The clocks skipped this time in {self.zone.key}: it did not exist.")
+        first, second = naive.replace(tzinfo=zone, fold=0), naive.replace(tzinfo=zone, fold=1)
+        if first.astimezone(UTC).astimezone(zone).replace(tzinfo=None) != naive:
+            self.add_error("collected_at", f"The clocks skipped this time in {zone.key}: it did not exist.")
             return
         self.ask_fold = first.utcoffset() != second.utcoffset()
         if self.ask_fold and not data.get("collected_fold"):
-            self.add_error("collected_fold", f"The clocks were put back: this time came twice in {self.zone.key}. Say which one.")
+            self.add_error("collected_fold", f"The clocks were put back: this time came twice in {zone.key}. Say which one.")
             return
         data["collected_at"] = second if self.ask_fold and data["collected_fold"] == "1" else first
 
@@ -181,4 +200,5 @@ class OrderForm(forms.Form):
             repeats=data["repeats"],
             provider_id=data.get("provider_id"),
             site_id=UUID(data["site"]) if data.get("site") else None,
+            performing_site_id=UUID(data["performing_site"]) if data.get("performing_site") else None,
         )

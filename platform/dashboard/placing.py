@@ -110,7 +110,8 @@ def desk(actor: Actor, zone: Any) -> Desk:
     if not organisations:
         raise NotPermitted("Your role does not include placing orders.", code="access.not-permitted")
     systems = patient_selectors.systems([one.pk for one in organisations])
-    return Desk(actor, selectors.offered_tests(actor), organisations, zone, asking(actor), systems)
+    tests = selectors.offered_tests(actor)
+    return Desk(actor, tests, organisations, zone, asking(actor, tests), systems)
 
 
 def resume(at: Desk, query: Mapping[str, str]) -> FormPage:
@@ -130,7 +131,7 @@ def resume(at: Desk, query: Mapping[str, str]) -> FormPage:
 
 def _instead(at: Desk, replaced: Order, linked: Intake | None) -> FormPage:
     without = prefill.PATIENT | prefill.SPECIMEN if replaced.state == IN_ERROR else ()
-    values = prefill.of_order(replaced, tests=at.tests, zone=at.zone, without=without)
+    values = prefill.of_order(replaced, tests=at.tests, without=without)
     return FormPage(at.form(initial=values), linked, replaces=replaced, edits=replaced.edits)
 
 

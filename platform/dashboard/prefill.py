@@ -4,6 +4,8 @@ from collections.abc import Iterable, Sequence
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
+from accounts.models import Site
+from accounts.sites import main_site
 from orders.models import Order, PatientIdentifier
 from registry.models import TestVersion
 
@@ -12,7 +14,7 @@ PATIENT = frozenset({"mrn", "mrn_system", "family_name", "given_name", "birth_da
 SPECIMEN = frozenset({"specimen_identifier", "specimen_type", "specimen_source", "collected_at", "collected_fold"})
 
 
-def of_order(order: Order, *, tests: Sequence[TestVersion], zone: ZoneInfo, without: Iterable[str] = frozenset()) -> dict[str, str]:
+def of_order(order: Order, *, tests: Sequence[TestVersion], without: Iterable[str] = frozenset()) -> dict[str, str]:
     """Field → what stands in it, for `OrderForm(initial=…)`; the test is the version on offer of the same test, if there is one."""
     test = offered(order, tests)
     values = {
@@ -20,7 +22,7 @@ def of_order(order: Order, *, tests: Sequence[TestVersion], zone: ZoneInfo, with
         "organisation": str(order.ordering_organisation_id),
         **_asking(order),
         **_patient(order),
-        **_specimen(order, zone),
+        **_specimen(order),
         "priority": order.priority,
         "stat_reason": order.stat_reason,
         "indication": order.indication,
@@ -37,11 +39,23 @@ def offered(order: Order, tests: Sequence[TestVersion]) -> TestVersion | None:
 
 def _asking(order: Order) -> dict[str, str]:
     """Who asked and from where, as long as both can be named on a new order."""
-    provider, site = order.provider, order.ordering_site
+    provider = order.provider
     return {
         "provider": provider.label if provider is not None and provider.active else "",
-        "site": str(site.pk) if site.active and site.organisation.sites.filter(active=True).count() > 1 else "",
+        "site": _chosen(order.ordering_site),
+        "performing_site": _chosen(order.performing_site),
     }
+
+
+def _chosen(site: Site) -> str:
+    """The site, where there is one to choose; empty: the main one."""
+    return str(site.pk) if site.active and site.organisation.sites.filter(active=True).count() > 1 else ""
+
+
+def _zone(order: Order) -> ZoneInfo:
+    """Of the site that the form will name: there the digits of its collection are read."""
+    site = order.ordering_site
+    return site.zone if site.active else main_site(order.ordering_organisation_id).zone
 
 
 def _patient(order: Order) -> dict[str, str]:
@@ -65,9 +79,9 @@ def _number(order: Order) -> PatientIdentifier | None:
     return next((one for one in numbers if one.value == order.stated_mrn), next(iter(numbers), None))
 
 
-def _specimen(order: Order, zone: ZoneInfo) -> dict[str, str]:
+def _specimen(order: Order) -> dict[str, str]:
     specimen = order.specimen
-    collected = specimen.collected_at.astimezone(zone)
+    collected = specimen.collected_at.astimezone(_zone(order))
     return {
         "specimen_identifier": specimen.identifier,
         "specimen_type": specimen.type,

@@ -35,7 +35,7 @@ def repeat(at: Desk, order: Order, data: Mapping[str, str]) -> Draft:
         raise NotOffered(code="order.test-not-offered")
     intake = uploads.check_again(actor=at.actor, intake=order.intake, test_version=test)
     specimen = frozenset[str]() if data.get("specimen") == "same" else prefill.SPECIMEN
-    typed = prefill.of_order(order, tests=at.tests, zone=at.zone, without=LEFT_OUT | specimen) | {"repeats": str(order.pk)}
+    typed = prefill.of_order(order, tests=at.tests, without=LEFT_OUT | specimen) | {"repeats": str(order.pk)}
     typed |= _who_asks(at, order)
     wanted = Save(id=uuid4(), organisation_id=order.ordering_organisation_id, typed=typed, intake_id=intake.pk)
     return drafts.save(actor=at.actor, wanted=wanted)
@@ -55,7 +55,7 @@ def recollect(at: Desk, order: Order) -> Draft:
     if prefill.offered(order, at.tests) is None:
         raise NotOffered(code="order.test-not-offered")
     without = prefill.SPECIMEN | {"collected_fold"}
-    typed = prefill.of_order(order, tests=at.tests, zone=at.zone, without=without) | {"repeats": str(order.pk)}
+    typed = prefill.of_order(order, tests=at.tests, without=without) | {"repeats": str(order.pk)}
     typed |= _who_asks(at, order)
     return drafts.save(actor=at.actor, wanted=Save(id=uuid4(), organisation_id=order.ordering_organisation_id, typed=typed))
 
@@ -64,7 +64,8 @@ def _who_asks(at: Desk, order: Order) -> dict[str, str]:
     """Its provider and site, as far as they can be chosen today."""
     provider = next((one.label for one in at.asking.providers if one.pk == order.provider_id), "")
     site = next((str(one.pk) for one in at.asking.choosable_sites if one.pk == order.ordering_site_id), "")
-    return {name: value for name, value in (("provider", provider), ("site", site)) if value}
+    performing = next((str(one.pk) for one in at.asking.choosable_performing if one.pk == order.performing_site_id), "")
+    return {name: value for name, value in (("provider", provider), ("site", site), ("performing_site", performing)) if value}
 
 
 def repeated(actor: Actor, said: str | None) -> Order | None:

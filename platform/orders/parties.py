@@ -37,11 +37,12 @@ def parties(request: OrderRequest, intake: Intake) -> Parties:
     """Sites and provider of a request. An organisation with providers places no order without one of them."""
     organisation_id = request.ordering_organisation_id
     site, about_site = _site(request.site_id, organisation_id)
+    performing, about_performing = _site(request.performing_site_id, intake.performing_laboratory_id, "laboratory that performs")
     provider, about_provider = _provider(request.provider_id, organisation_id)
-    said = {"site": about_site, "provider": about_provider}
+    said = {"site": about_site, "performing_site": about_performing, "provider": about_provider}
     return Parties(
         ordering_site=site,
-        performing_site=main_site(intake.performing_laboratory_id),
+        performing_site=performing,
         provider=provider,
         objections={name: message for name, message in said.items() if message},
     )
@@ -54,12 +55,12 @@ def objections(request: OrderRequest) -> dict[str, str]:
     return {name: message for name, message in said.items() if message}
 
 
-def _site(named: UUID | None, organisation_id: UUID) -> tuple[Site, str]:
+def _site(named: UUID | None, organisation_id: UUID, of: str = "ordering organisation") -> tuple[Site, str]:
     if named is not None:
         found: Site | None = Site.objects.filter(pk=named, organisation_id=organisation_id, active=True).first()
         if found is not None:
             return found, ""
-    return main_site(organisation_id), "This is no open site of the ordering organisation." if named else ""
+    return main_site(organisation_id), f"This is no open site of the {of}." if named else ""
 
 
 def _provider(named: UUID | None, organisation_id: UUID) -> tuple[Provider | None, str]:

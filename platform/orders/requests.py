@@ -44,3 +44,4 @@ class OrderRequest:
     repeats: UUID | None = None  # an earlier order of the same patient
     provider_id: UUID | None = None  # who asks: one of the organisation's providers, wanted as soon as it has any
     site_id: UUID | None = None  # of the ordering organisation; none: its main one
+    performing_site_id: UUID | None = None  # of the laboratory that performs; none: its main one

@@ -37,6 +37,13 @@ def last_provider(actor: Actor) -> UUID | None:
     return found
 
 
+def last_sites(actor: Actor) -> tuple[UUID, UUID] | None:
+    """From where this person ordered last, and where that is performed; None for somebody who has not ordered."""
+    mine = Order.objects.for_actor(actor).filter(placed_by_id=actor.id).order_by("-placed_at")
+    found: tuple[UUID, UUID] | None = mine.values_list("ordering_site_id", "performing_site_id").first()
+    return found
+
+
 def listed_tests(actor: Actor) -> list[TestDefinition]:
     """The tests this person's list can be narrowed to: those of his laboratories, and those he can order."""
     reach, places = actor.organisations(Verb.VIEW_ORDER), bool(actor.organisations(Verb.PLACE))

@@ -141,7 +141,7 @@ def cancel(*, actor: Actor, order: Order, reason: str, expected_edits: int) -> N
         end(locked, to="cancelled", actor=actor, reason=said, **changes)
 
 
-_LATER = frozenset({"repeats", "provider_id", "site_id"})
+_LATER = frozenset({"repeats", "provider_id", "site_id", "performing_site_id"})
 
 
 def end(locked: Order, *, to: str, actor: Actor, reason: str, **changes: Any) -> None:

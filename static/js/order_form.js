@@ -101,6 +101,19 @@ function statReason(form) {
   update();
 }
 
+// By whose clock the collection time is read changes with the site, else with the organisation, that orders.
+function collectionZone(form) {
+  const [field, hint] = [get("id_collected_at"), get("id_collected_at_helptext")];
+  if (!field?.dataset.zones || !hint) return;
+  const zones = JSON.parse(field.dataset.zones);
+  const update = () => {
+    const chosen = (name) => form.elements.namedItem(name)?.value;
+    hint.textContent = `by the clock of ${zones[chosen("site")] || zones[chosen("organisation")] || "the ordering site"}`;
+  };
+  form.addEventListener("change", update);
+  update();
+}
+
 // The line moves while somebody types: what each priority would mean is read again when he chooses one.
 function foreseenAgain(form) {
   for (const radio of form.querySelectorAll("[name=priority]")) {
@@ -147,6 +160,7 @@ export function startOrderForm() {
   uploadProgress();
   statReason(form);
   foreseenAgain(form);
+  collectionZone(form);
   keyboard(form);
   oneOrder(form);
   document.addEventListener("htmx:afterSwap", () => {

@@ -77,3 +77,31 @@ def test_a_site_is_asked_for_only_where_there_are_several(desk: Desk) -> None:
     place(desk, "Dr Rita Ordering · Ward 4")
     order = Order.objects.get()
     assert order.ordering_site == annexe and "Annexe" in desk.client.get(reverse("order", args=[order.pk])).content.decode()
+
+
+def site(organisation, **named: str) -> Site:
+    return Site.objects.create(organisation=organisation, code="annexe", created_at=clock.now(), **named)
+
+
+def test_where_it_is_performed_is_chosen_where_there_are_several_and_remembered(desk: Desk) -> None:
+    assert 'id="id_performing_site"' not in read(desk.client, "order-new")
+    tower = site(desk.ward.laboratory, name="Tower")
+    desk.typed["performing_site"] = str(tower.pk)
+    place(desk, "Dr Rita Ordering · Ward 4")
+    assert Order.objects.get().performing_site == tower
+    assert f'<option value="{tower.pk}" selected>' in read(desk.client, "order-new")
+    Site.objects.filter(pk=tower.pk).update(active=False)
+    site(desk.ward.hospital, name="Not of the laboratory")
+    desk.check(pasted=vcf(400))
+    page = desk.send("place", provider="Dr Rita Ordering · Ward 4", pasted=None).content.decode()
+    assert Order.objects.count() == 1 and 'href="#id_performing_site"' not in page  # the field is gone with its choice
+
+
+def test_the_collection_is_read_by_the_clock_of_the_site_that_orders_whoever_types_it(desk: Desk) -> None:
+    tokyo = site(desk.ward.hospital, name="Tokyo ward", time_zone="Asia/Tokyo")
+    assert "by the clock of " in read(desk.client, "order-new") and "Tokyo ward: Asia/Tokyo" in read(desk.client, "order-new")
+    desk.typed |= {"site": str(tokyo.pk), "collected_at": "2026-01-15T08:30"}
+    place(desk, "Dr Rita Ordering · Ward 4")
+    order = Order.objects.get()
+    assert order.specimen.collected_at.isoformat() == "2026-01-14T23:30:00+00:00"
+    assert 'value="2026-01-15T08:30' in read(desk.client, "order-new", replaces=order.pk)

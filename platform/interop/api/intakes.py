@@ -12,6 +12,7 @@ from ninja.params.functions import Query
 
 from accounts.roles import Verb
 from accounts.services import require
+from accounts.sites import open_sites
 from foundation.actor import Actor
 from foundation.reasons import Reason
 from interop.api import shapes, shown
@@ -45,7 +46,9 @@ _BODY = {"requestBody": {"required": True, "content": {**dict.fromkeys(RAW, _BIN
 @router.get("/tests", response=list[shapes.TestShape], auth=Token(Verb.PLACE))
 def list_tests(request: ApiRequest) -> list[shapes.TestShape]:
     """Tests that an order can be placed for."""
-    return [shown.test(version) for version in selectors.offered_tests(request.auth)]
+    versions = selectors.offered_tests(request.auth)
+    sites = open_sites(version.definition.laboratory_id for version in versions)
+    return [shown.test(version, sites) for version in versions]
 
 
 @router.post("/intakes", response={201: shapes.IntakeShape}, auth=Token(Verb.PLACE), url_name="intakes", openapi_extra=_BODY)

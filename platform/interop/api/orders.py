@@ -135,6 +135,7 @@ def _asked(actor: Actor, given: shapes.OrderGiven) -> OrderRequest:
         placer_number=placer.number,
         provider_id=given.provider,
         site_id=given.site,
+        performing_site_id=given.performing_site,
     )
 
 

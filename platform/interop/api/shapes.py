@@ -137,6 +137,7 @@ class OrderGiven(Given):
     placer: PlacerGiven | None = None
     provider: UUID | None = Field(None, description="who asks; needed where the ordering organisation has providers")
     site: UUID | None = Field(None, description="of the ordering organisation; without it, its main one")
+    performing_site: UUID | None = Field(None, description="of the laboratory that performs; without it, its main one")
 
 
 class SampleGiven(Given):
@@ -172,6 +173,7 @@ class TestShape(Schema):
     name: str
     version: int
     laboratory: Named
+    sites: list[SiteShape] = Field(description="of the laboratory, the main one first: an order can name where it is performed")
     accepts: list[str]
     reference: str
     reference_digest: str
@@ -318,6 +320,7 @@ class OrderShape(OrderLine):
     indication: str
     provider: str = Field(description="name, as it was when the order was placed; blank: none was named")
     site: str
+    performing_site: str
     specimen: SpecimenShape
     intake: UUID
     cancelled_reason: str

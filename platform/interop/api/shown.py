@@ -31,7 +31,7 @@ _SAME = (
 )
 
 
-def test(version: TestVersion) -> shapes.TestShape:
+def test(version: TestVersion, sites: Iterable[Site]) -> shapes.TestShape:
     """A test that is offered."""
     definition = version.definition
     return shapes.TestShape(
@@ -40,6 +40,7 @@ def test(version: TestVersion) -> shapes.TestShape:
         name=definition.name,
         version=version.number,
         laboratory=shapes.Named.from_orm(definition.laboratory),
+        sites=[shapes.SiteShape.from_orm(one) for one in sites if one.organisation_id == definition.laboratory_id],
         accepts=version.accepts,
         reference=version.reference.name,
         reference_digest=version.reference.digest,
@@ -86,6 +87,7 @@ def order(order: Order, alike: Iterable[Alike], *, released: bool, finish: Finis
         indication=order.indication,
         provider=order.provider_name,
         site=order.ordering_site.name,
+        performing_site=order.performing_site.name,
         specimen=shapes.SpecimenShape.from_orm(specimen),
         intake=order.intake_id,
         cancelled_reason=order.cancelled_reason,
