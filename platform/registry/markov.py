@@ -25,6 +25,7 @@ STRENGTH = 10.0  # how many observations the shorter context is worth
 _CODES = np.full(256, 4, np.uint8)
 _CODES[list(b"ACGT")] = range(4)
 _CODES[list(b"acgt")] = range(4)
+_CODED = _CODES.tobytes()  # the same, to translate a text at once
 
 Tables = tuple[NDArray[np.float64], ...]  # by order j: (4 ** j, 4) natural logarithms
 
@@ -114,18 +115,21 @@ def delta(chain: Tables, fetch: Callable[[int, int], str], position: int, ref: s
     order, start = len(chain) - 1, position - 1
     left = fetch(max(start - order, 0), start)
     right = fetch(start + len(ref), start + len(ref) + order)
-    return _log_likelihood(chain, left, alt + right) - _log_likelihood(chain, left, ref + right)
+    _, context, known = _walked(chain, left, 0, 0)
+    return math.fsum(_walked(chain, alt + right, context, known)[0]) - math.fsum(_walked(chain, ref + right, context, known)[0])
 
 
-def _log_likelihood(chain: Tables, left: str, bases: str) -> float:
-    """Of `bases` behind `left`. A base that is not known adds nothing, and the context begins anew behind it."""
-    terms, context, known = [], 0, 0  # the context as a base-4 number, and its length
-    for place, code in enumerate(_CODES[np.frombuffer((left + bases).encode("ascii", "replace"), np.uint8)].tolist()):
+def _walked(chain: Tables, bases: str, context: int, known: int) -> tuple[list[float], int, int]:
+    """The logarithms of `bases` behind a context, which is a base-4 number of `known` digits; and the context behind them.
+
+    A base that is not known adds nothing, and the context begins anew behind it.
+    """
+    terms, order = [], len(chain) - 1
+    for code in bases.encode("ascii", "replace").translate(_CODED):
         if code > 3:
             context, known = 0, 0
             continue
-        if place >= len(left):
-            terms.append(float(chain[known][context, code]))
-        known = min(known + 1, len(chain) - 1)
-        context = (context * 4 + code) % 4**known
-    return math.fsum(terms)
+        terms.append(chain[known].item(context, code))
+        known = known + 1 if known < order else order
+        context = (context * 4 + code) & ((1 << 2 * known) - 1)
+    return terms, context, known

@@ -120,17 +120,19 @@ def _submitted(verdict: Verdict) -> Allele:
 
 
 def _moves(verdict: Verdict) -> bool:
-    """A single base for a single base is its own normal form, and a symbolic event stays where the caller put it."""
-    return not verdict.end and len(verdict.ref) + len(verdict.alt) > 2
+    """Its normal form has to be worked out."""
+    return not verdict.norm_position
 
 
 def _with_form(verdict: Verdict, form: Allele | None, repeats: Repeats) -> Verdict:
+    first = repeats.first_line(form or _submitted(verdict), verdict.end, verdict.line)
+    if first is None and not _moves(verdict):
+        return verdict
     flags, words = list(verdict.flags), [verdict.reason] if verdict.reason else []
     if form is None:
         flags.append(Reason.VCF_NOT_NORMALISED)
         words.append(Reason.VCF_NOT_NORMALISED.say())
         form = _submitted(verdict)
-    first = repeats.first_line(form, verdict.end, verdict.line)
     if first is not None:
         flags.append(Reason.VCF_DUPLICATE)
         words.append(Reason.VCF_DUPLICATE.say(first=first))

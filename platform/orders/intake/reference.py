@@ -90,6 +90,8 @@ class FastaReference:
         if start >= end:
             return ""
         first, last = start // BLOCK, (end - 1) // BLOCK
+        if first == last:
+            return self._block(contig, first)[start - first * BLOCK : end - first * BLOCK]
         text = "".join(self._block(contig, index) for index in range(first, last + 1))
         return text[start - first * BLOCK : end - first * BLOCK]
 

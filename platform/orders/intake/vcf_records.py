@@ -262,6 +262,8 @@ def _verdict(
     end: int = 0,
 ) -> Verdict:
     read = record.genotype
+    ref, alternate = _kept(record.ref or record.columns[3], outcome), _kept(alt, outcome)
+    normal = outcome is Outcome.ACCEPTED and (bool(end) or len(ref) + len(alternate) == 2)  # see `Verdict.norm_position`
     return Verdict(
         line=record.line,
         alt_index=index,
@@ -272,9 +274,12 @@ def _verdict(
         contig=record.contig,
         submitted_contig=stored(record.columns[0]),
         position=record.position,
-        ref=_kept(record.ref or record.columns[3], outcome),
-        alt=_kept(alt, outcome),
+        ref=ref,
+        alt=alternate,
         end=end,
+        norm_position=record.position if normal else 0,
+        norm_ref=ref if normal else "",
+        norm_alt=alternate if normal else "",
         genotype=record.genotype_text,
         zygosity=read.zygosity(index) if read is not None and read.carries(index) else Zygosity.UNKNOWN,
         phased=read.phased if read is not None else False,

@@ -72,7 +72,9 @@ class Verdict:
     ref: str = ""
     alt: str = ""
     end: int = 0  # last base of a symbolic event, 1-based; 0: the alleles are written out
-    norm_position: int = 0  # the normalised (trimmed, left-aligned) form
+    # The normalised (trimmed, left-aligned) form; 0 until it was worked out. A single base for a single base is its own, and a
+    # symbolic event stays where the caller put it.
+    norm_position: int = 0
     norm_ref: str = ""
     norm_alt: str = ""
     genotype: str = ""  # as written in the sample column
