@@ -19,6 +19,7 @@ from registry.priority import Priority
 
 DONE = {
     "priority": "Order {} has another priority now.",
+    "why": "It is said why order {} is STAT.",
     "hold": "Order {} is on hold.",
     "release": "Order {} goes on.",
     "ask": "You have asked that order {} waits. It goes on until a second person agrees.",
@@ -64,6 +65,7 @@ def _offered(actor: Actor, order: Order, request: HoldRequest | None) -> dict[st
     return {
         "order": order,
         "may_promote": is_open and actor.may(Verb.PROMOTE, *parties),
+        "may_say_why": may_say_why(actor, order),
         "may_hold": may_hold,
         "request_to_hold": request,
         "asked_by_me": request is not None and request.asked_by_id == actor.id,
@@ -75,17 +77,23 @@ def _offered(actor: Actor, order: Order, request: HoldRequest | None) -> dict[st
     }
 
 
+def may_say_why(actor: Actor, order: Order) -> bool:
+    """Whether the order lacks its reason for STAT and this person may give it."""
+    parties = (order.ordering_organisation_id, order.performing_laboratory_id)
+    return order.state in Order.OPEN and urgency.lacks_reason(order) and actor.may(Verb.STAT, *parties)
+
+
 def may_change(actor: Actor, order: Order, request: HoldRequest | None) -> bool:
     """Whether there is anything on that page for this person, `request` being what somebody has asked for."""
     offered = _offered(actor, order, request)
-    return bool(offered["may_promote"] or offered["may_hold"] or offered["may_answer"])
+    return any(offered[deed] for deed in ("may_promote", "may_say_why", "may_hold", "may_answer"))
 
 
 def refused(actor: Actor, pk: UUID, data: Mapping[str, str], error: HelicaseError) -> dict[str, object]:
     """The page again, on the order as it stands now, with what was typed and why it was not done."""
     fields = error.fields if isinstance(error, InvalidOrder) else {"": [said(error)]}
     messages = [message for field in fields.values() for message in field]
-    typed = {"reason": data.get("reason", ""), "words": data.get("words", "")}
+    typed = {"reason": data.get("reason", ""), "why": data.get("why", ""), "words": data.get("words", "")}
     chosen = {"chosen": data.get("priority", ""), "chosen_hold": data.get("hold", "")}
     return form(actor, order_for(actor, pk)) | typed | chosen | {"errors": messages}
 
@@ -113,6 +121,8 @@ def _steer(actor: Actor, order: Order, data: Mapping[str, str]) -> None:
     match data["do"]:
         case "priority":
             urgency.change_priority(priority=data.get("priority", ""), reason=data.get("reason", ""), **on)
+        case "why":
+            urgency.give_stat_reason(reason=data.get("why", ""), **on)
         case "hold":
             urgency.hold(reason=data.get("hold", ""), **on)
         case _:

@@ -33,7 +33,7 @@ FLAGS = {
     "vcf.half-call-carried": "Only one allele was called: zygosity unknown.",
     "seq.ambiguous": "Some bases are N or ambiguity codes.",
     "seq.rna": "U (RNA) was read as T.",
-    "stat.reason-missing": "STAT without a reason. Ask the requester for one.",
+    "stat.reason-missing": "STAT without a reason: somebody has to say why.",
     "specimen.rejected": "Specimen rejected: have a new one collected, cancel, or let it go on where no other can be had.",
     "result.item-failed": "At least one item could not be scored; the results name it and say why.",
 }

@@ -189,6 +189,7 @@ class Reason(StrEnum):
     HOLD_REQUESTER = "hold.requester", "The requester asked to wait."
     HOLD_LABORATORY = "hold.laboratory", "The laboratory has something to clear up first."
     STAT_REASON_MISSING = "stat.reason-missing", "STAT was asked for without a reason. It runs as STAT; ask for the reason."
+    STAT_REASON_GIVEN = "stat.reason-given", "This order is not STAT, or somebody has said already why it is."
     ASSIGNEE_LEFT = "assignee.left", "The person whose work this was left, or may not work on it any more. Somebody has to take it."
     RESULT_ITEM_FAILED = "result.item-failed", "At least one item could not be scored; its row says why."
     INTAKE_WORKER_LOST = "intake.worker-lost", "The process that checked the file stopped; the check goes on where it was."

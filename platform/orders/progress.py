@@ -1,13 +1,15 @@
-"""What an order does with the facts that come up from the engine queue, inside their transaction."""
+"""What an order does with the facts that come up from the engine queue, inside their transaction.
+
+Only its own scoring moves it: a later run on the same items, to compare or to look back, is a run beside it."""
 
 from typing import TYPE_CHECKING
 
 from audit import services as audit
-from engine_queue.models import Run
+from engine_queue.models import Run, RunKind
 from foundation import clock
 from foundation.actor import process
 from foundation.reasons import Reason
-from orders import hints
+from orders import hints, urgency
 from orders.machines import ORDER
 from orders.models import Order
 
@@ -24,7 +26,7 @@ def lock_order(run: Run) -> int | None:
 
 def apply(fact: "Fact") -> None:
     """Move the order along: started, results in, all scored, or a person is needed."""
-    if fact.run.order_id is None:
+    if fact.run.order_id is None or fact.run.kind != RunKind.CLINICAL:
         return
     order = Order.objects.get(pk=fact.run.order_id)
     if order.state not in Order.OPEN:
@@ -69,9 +71,18 @@ def _resumed(order: Order, fact: "Fact") -> None:
     """A person has seen to a job: the order's flag goes, unless it speaks of something else or another job still waits."""
     if order.attention != fact.reason or fact.run.jobs.exclude(attention="").exists():
         return
-    order.attention = ""
+    order.attention = _still_open(order, fact.run)
     order.version += 1
     order.save(update_fields=["attention", "version"])
+
+
+def _still_open(order: Order, run: Run) -> str:
+    """What else of the order needs a person: a flag that the job's had taken the place of."""
+    if order.specimen.state == "rejected":
+        return str(Reason.SPECIMEN_REJECTED)
+    if urgency.lacks_reason(order):
+        return str(Reason.STAT_REASON_MISSING)
+    return str(Reason.RESULT_ITEM_FAILED) if run.results.exclude(failure="").exists() else ""
 
 
 def _moved(order: Order, fact: "Fact") -> None:

@@ -71,6 +71,26 @@ def change_priority(*, order: Order, priority: str, reason: str, actor: Actor, e
             steering.reclass_run(run, rank=rank, due_at=locked.result_due or run.due_at, actor=actor)
 
 
+def give_stat_reason(*, order: Order, reason: str, actor: Actor, expected_edits: int | None = None) -> None:
+    """Say why an order is STAT that came without a reason: whoever may order STAT for one of its parties. Nothing else changes.
+
+    Raises `NotPermitted`, `InvalidOrder`, `Refused` or `Stale`.
+    """
+    require(actor, Verb.STAT, order.ordering_organisation_id, order.performing_laboratory_id)
+    words = remark(reason, field="reason", missing="Say why the order is STAT.")
+    with transaction.atomic():
+        locked = open_order(order, expected_edits)
+        if not lacks_reason(locked):
+            raise Refused(Reason.STAT_REASON_GIVEN.words, code=str(Reason.STAT_REASON_GIVEN))
+        settled = {"attention": ""} if locked.attention == Reason.STAT_REASON_MISSING else {}
+        _change(locked, "order.stat_reason_given", actor, {}, stat_reason=words, **settled)
+
+
+def lacks_reason(order: Order) -> bool:
+    """Whether it is STAT and nobody has said why: it runs as STAT, and somebody is asked."""
+    return order.priority == Priority.STAT and not order.stat_reason
+
+
 def hold(*, order: Order, reason: str, actor: Actor, second: Actor | None = None, expected_edits: int | None = None) -> None:
     """Put an open order on hold for a coded reason: nothing of it starts, what computes stands still, no report of it is released.
 

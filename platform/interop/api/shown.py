@@ -15,6 +15,7 @@ from registry.models import TestVersion
 _OF_ORDERS = (
     "state.accepted state.rejected state.in_analysis state.awaiting_review state.awaiting_second_review state.reported"
     " state.cancelled order.placed order.attention order.promoted order.demoted order.demotion_read order.held order.released"
+    " order.stat_reason_given"
     " order.hold_asked order.hold_declined order.hold_withdrawn order.hold_expired order.at_risk order.in_time_again order.late"
 )
 TOLD = frozenset(
