@@ -1,4 +1,4 @@
-"""A STAT order that came without a reason runs as STAT, and somebody is asked for it: who may say it, where, and what is left then."""
+"""A STAT order that came without a reason runs as STAT, and somebody is asked why: who may say it, where, and what is left then."""
 
 from io import StringIO
 
@@ -60,7 +60,11 @@ def test_who_may_not_order_stat_says_nothing_for_it(ward: Ward, order: Order, ro
 
 def test_a_stranger_finds_no_order_and_a_stale_or_empty_answer_changes_nothing(ward: Ward, order: Order) -> None:
     assert say(logged_in(Role.DIRECTOR, make_laboratory()), order, "because").status_code == 404
-    for why, said, words in ((" ", {}, "Say why the order is STAT."), ("shock", {"edits": "99"}, "has changed"), ("x" * 301, {}, "300")):
+    for why, said, words in (
+        (" ", {}, "Say why the order is STAT."),
+        ("shock", {"edits": "99"}, "has changed"),
+        ("x" * 301, {}, "300"),
+    ):
         answer = say(ward.analyst(), order, why, **said)
         assert answer.status_code == 409 and words in answer.content.decode() and why.strip() in answer.content.decode()
     plain = ward.order(priority="asap")

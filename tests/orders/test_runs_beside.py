@@ -18,6 +18,8 @@ from tests.reports.cases import analyst, copied, drafted, scored_order
 pytestmark = pytest.mark.django_db
 
 KINDS = {"clinical", "repeat", "rescore", "shadow", "sentinel", "question"}  # PLATFORM, “Order, run, job”
+
+
 def beside(first: Run, kind: str = "rescore") -> Run:
     """Another run on the very items of the first."""
     kept = ("organisation_id", "order_id", "item_set", "test_version", "model_version", "deployment", "precision", "protocol",
@@ -72,7 +74,11 @@ def test_a_rerun_has_results_of_its_own_and_neither_counts_nor_moves_the_order()
     for number, kind in enumerate(sorted(KINDS - {"clinical"}), start=1):
         again = beside(first, kind)
         settled(again)
-        assert (Run.objects.get(pk=again.pk).state, again.results.count(), Result.objects.count()) == ("scored", 30, 30 + 30 * number)
+        assert (Run.objects.get(pk=again.pk).state, again.results.count(), Result.objects.count()) == (
+            "scored",
+            30,
+            30 + 30 * number,
+        )
         assert set(again.jobs.values_list("attempt", flat=True)) == {1}
     order.refresh_from_db()
     assert {name: getattr(order, name) for name in before} == before
