@@ -86,7 +86,7 @@ def may_say_why(actor: Actor, order: Order) -> bool:
 def may_change(actor: Actor, order: Order, request: HoldRequest | None) -> bool:
     """Whether there is anything on that page for this person, `request` being what somebody has asked for."""
     offered = _offered(actor, order, request)
-    return any(offered[deed] for deed in ("may_promote", "may_say_why", "may_hold", "may_answer"))
+    return any(offered[deed] for deed in ("may_promote", "may_hold", "may_answer"))
 
 
 def refused(actor: Actor, pk: UUID, data: Mapping[str, str], error: HelicaseError) -> dict[str, object]:

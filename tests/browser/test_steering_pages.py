@@ -145,3 +145,33 @@ def test_on_a_telephone_every_figure_of_the_engine_page_stands_below_the_other(p
     page.goto("/engine/")
     cells = [cell.bounding_box() for cell in page.locator(".stack td").all()]
     assert len(cells) > 5 and all(box["x"] >= 0 and box["x"] + box["width"] <= NARROW["width"] for box in cells)
+
+
+def test_a_routine_order_is_held_goes_on_and_is_cancelled_by_keyboard_and_an_open_page_follows(person):
+    order = elsewhere(lambda: str(placed(priority="routine", intake=_intake_of_the_house()).pk))
+    page, watching = person("analyst").page, person("reviewer").page
+    follow(watching, f"/orders/{order}/")
+    progress = watching.locator("#progress-title ~ .figure")
+    page.goto(f"/orders/{order}/")
+    page.locator("#urgency-link").press("Enter")
+    page.select_option("#id_hold", "hold.specimen")
+    page.get_by_role("button", name="Put it on hold").press("Enter")
+    expect(page.locator("p.good")).to_contain_text("is on hold")
+    expect(progress).to_contain_text("On hold")
+    page.locator("#urgency-link").press("Enter")
+    page.get_by_role("button", name="Let it go on").press("Enter")
+    expect(page.locator("p.good")).to_contain_text("goes on")
+    expect(progress).to_contain_text("Queued")
+    page.locator("#cancel-link").press("Enter")
+    page.fill("#id_reason", "ordered twice")
+    page.locator("main [type=checkbox]").press("Space")
+    page.get_by_role("button", name="Cancel this order").press("Enter")
+    expect(page.locator("p.good")).to_contain_text("is cancelled")
+    expect(progress).to_contain_text("Cancelled")
+    expect(watching.locator("#timeline")).to_contain_text("ordered twice")
+    assert elsewhere(lambda: Order.objects.get(pk=order).state) == "cancelled"
+
+
+def _intake_of_the_house():
+    laboratory = Order.objects.earliest("placed_at").performing_laboratory
+    return make_ready_intake(test_version=make_test_version(laboratory=laboratory), organisation=laboratory)

@@ -89,6 +89,15 @@ def test_a_deployment_tells_its_bits_and_how_long_each_worker_took_to_load_it(wa
     assert "engine-1 <small>loaded in 3.3 s</small>" in said
 
 
+@pytest.mark.parametrize("name", ["engine", "engine-live"])
+def test_work_that_nobody_serves_is_a_loud_state_here_too(ward: Ward, name: str) -> None:
+    ward.order(priority="stat")
+    said = page(ward, name)
+    assert f"No engine worker serves {ward.test.deployment_id}: 1 job waits, 1 of them STAT" in said and "▲ nobody" in said
+    lease.take_name("engine-1", kind="engine").announce(deployments=[ward.test.deployment_id], fingerprints={})
+    assert "No engine worker serves" not in page(ward, name)
+
+
 def test_why_a_worker_does_not_serve_a_deployment_stands_there_word_for_word(ward: Ward) -> None:
     why = "deployment ecoli-orf-2k-fp32 is pinned to golden bits 000000000000… and this machine gives 1111"
     lease.take_name("engine-1", kind="engine").extend({"refused": {"ecoli-orf-2k-fp32": why}})

@@ -49,6 +49,10 @@ def test_every_file_of_the_folder_has_an_expectation():
     assert {case["file"] for case in EXPECTED} == {str(path.relative_to(CASES)) for path in CASES.glob("*/*")}
 
 
+def test_every_expectation_says_why():
+    assert [case["file"] for case in EXPECTED if len(case.get("why", "").split()) < 2] == []
+
+
 def test_every_faulty_fastq_is_refused():
     faulty = [case for case in EXPECTED if "error" in case["file"]]
     assert len(faulty) == 11

@@ -11,6 +11,7 @@ from accounts.roles import Role
 from accounts.services import actor_for
 from foundation import clock
 from foundation.errors import NotPermitted
+from notices import endpoints
 from notices.models import Delivery, Notice, Receipt
 from orders import escalation, escalation_rules, services, urgency
 from orders.errors import InvalidOrder
@@ -175,6 +176,20 @@ def test_a_person_is_named_by_address_and_told_by_mail_as_long_as_he_belongs_the
     assert escalation_rules.audience(order, clock="result", level=100).email == {person.pk}
     person.memberships.update(ended_at=clock.now())
     assert escalation_rules.audience(order, clock="result", level=100).email == set()
+
+
+def test_a_level_is_told_to_a_webhook_of_the_house_through_the_outbox(clone_db, at):
+    order = placed("urgent")
+    administrator = make_actor(role=Role.ADMINISTRATOR, organisation=order.performing_laboratory)
+    endpoint, _ = endpoints.add(
+        organisation=order.performing_laboratory, name="lis", url="https://lis.example/", actor=administrator
+    )
+    add(order, level="80", channel="webhook", whom=str(endpoint.pk))
+    swept(at, 97)
+    outbox.dispatch()
+    delivery = Delivery.objects.select_related("notice").get()
+    assert (delivery.channel, delivery.endpoint, delivery.state) == ("webhook", endpoint, "queued")
+    assert delivery.notice.accession == order.accession
 
 
 @pytest.mark.parametrize(

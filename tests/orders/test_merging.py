@@ -11,9 +11,11 @@ from orders.errors import InvalidOrder
 from orders.merging import NotMergeable, NotUndoable
 from orders.models import Merge, Move, Order, Patient, PatientIdentifier, Specimen
 from orders.services import cancel
+from reports import document
+from reports.models import ReportVersion
 from tests.factories import make_actor, make_order, make_ready_intake, make_request
 from tests.orders.people import accessioner, contradicting, two_records
-from tests.reports.cases import drafted, scored_order
+from tests.reports.cases import copied, drafted, scored_order
 
 pytestmark = pytest.mark.django_db
 
@@ -81,6 +83,23 @@ def test_a_report_that_was_made_keeps_what_it_says() -> None:
     merged(first, scored)
     version.refresh_from_db()
     assert (version.content, version.content_sha256) == (content, digest) and scored.patient.given_name in content
+
+
+def test_a_report_that_was_issued_reads_the_same_after_a_merge_and_after_undoing_it() -> None:
+    first, _ = two_records()
+    order = scored_order(intake=make_ready_intake(organisation=first.ordering_organisation))
+    issued = ReportVersion.objects.create(**copied(drafted(order), number=2, kind="preliminary"))
+    ReportVersion.objects.filter(pk=issued.pk).update(state="released", released_at=order.placed_at)
+
+    def said() -> object:
+        version = ReportVersion.objects.get(pk=issued.pk)
+        return version.state, version.content_sha256, document.compose(version)
+
+    before = said()
+    merge = merged(first, order)
+    assert Order.objects.get(pk=order.pk).patient == first.patient and said() == before
+    undo(merge)
+    assert said() == before and order.patient.given_name in str(before)
 
 
 def test_an_order_placed_since_under_a_moved_number_stands_against_undoing_until_it_is_closed() -> None:

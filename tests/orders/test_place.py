@@ -184,16 +184,21 @@ def test_a_known_number_with_the_same_person_is_that_person() -> None:
 
 
 @pytest.mark.parametrize(
-    "change", [{"birth_date": date(1971, 1, 31)}, {"sex": "male"}, {"family_name": "Other"}], ids=lambda c: next(iter(c))
+    "change",
+    [{"birth_date": date(1971, 1, 31)}, {"sex": "male"}, {"family_name": "Other"}, {"given_name": "Other"}],
+    ids=lambda c: next(iter(c)),
 )
 def test_a_known_number_with_another_person_is_parked_and_nothing_is_overwritten(change: dict[str, object]) -> None:
     first = factories.make_order()
     known = first.patient.identifiers.get()
-    details = replace(factories.make_request(first.intake).patient, mrn=known.value, given_name=first.patient.given_name, **change)  # type: ignore[arg-type]
+    columns = Patient.objects.values().get(pk=first.patient_id)
+    said = {"mrn": known.value, "given_name": first.patient.given_name, **change}
+    details = replace(factories.make_request(first.intake).patient, **said)  # type: ignore[arg-type]
     second = factories.make_order(intake=factories.make_ready_intake(organisation=first.ordering_organisation), patient=details)
     assert (second.state, second.attention, Run.objects.filter(order_id=second.pk).count()) == ("submitted", "identity.mismatch", 0)
     assert (second.patient == first.patient, second.stated_mrn) == (False, known.value)
     assert PatientIdentifier.objects.get(value=known.value).patient == first.patient
+    assert Patient.objects.values().get(pk=first.patient_id) == columns
 
 
 def test_results_that_come_in_do_not_make_a_cancellation_stale_but_a_persons_change_does() -> None:

@@ -1,0 +1,74 @@
+"""axe-core on the pages that no journey opens; and every page is opened by it somewhere."""
+
+import pytest
+from django.urls import reverse
+
+from accounts.models import Site, User
+from accounts.services import actor_for
+from casefile.attachments import attach
+from dashboard.urls import urlpatterns
+from orders import merging
+from tests.browser.served import NARROW, WIDE, elsewhere
+from tests.browser.test_every_page import serious
+from tests.browser.test_identity_pages import in_question
+from tests.browser.test_identity_pages import placed as placed_here
+from tests.factories import make_provider
+
+HERE = {
+    "worklist-filters", "order-comments", "order-attachments", "order-attachment-withdraw", "audit", "provider", "site",
+    "identity-checks", "patients", "patient-merge", "patient-unmerge", "programs",
+}  # fmt: skip
+# Opened under axe by the other files of this folder.
+ELSEWHERE = {
+    "worklist", "login", "order-new", "order", "order-cancel", "engine", "bulk-new", "bulk", "order-urgency", "order-delay",
+    "notifications", "clocks", "calendar", "turnaround", "webhooks", "order-identity", "order-wrong-patient", "patient",
+    "order-audit", "specimens", "specimen", "providers", "sites", "test", "api-tokens", "api",
+}  # fmt: skip
+# Parts of pages, files, and addresses that take a form.
+NO_PAGES = {
+    "worklist-live", "worklist.csv", "worklist-act", "logout", "order-draft", "order-draft-discard", "order-input", "bulk-template",
+    "bulk-live", "bulk-verdict.csv", "intake", "intake-finishes", "intake-remove", "order-live", "order-replace", "order-repeat",
+    "order-recollect", "order-attachment", "order-audit.csv", "bell", "notifications-read", "turnaround.csv", "api-token-revoke",
+    "engine-live", "engine-trace", "engine-trace.svg", "engine-trace.json",
+}  # fmt: skip
+
+
+def test_every_page_is_opened_under_axe_somewhere():
+    assert {pattern.name for pattern in urlpatterns if pattern.name} == HERE | ELSEWHERE | NO_PAGES
+
+
+def somebody(mailbox):
+    return User.objects.get(email__startswith=f"{mailbox}@")
+
+
+def prepared():
+    """Addresses by whom: pages of an order, of two records that were one, of lists and their rows."""
+    first, other = placed_here(), placed_here()
+    clerk = actor_for(somebody("accessioner"))
+    merge = merging.merge(survivor=first.patient, merged=other.patient, words="same person", actor=clerk, expected=(1, 1))
+    in_question()
+    third = placed_here()
+    paper = attach(actor=clerk, order=first, name="a.txt", kind="other", chunks=lambda: [b"plain words"])
+    order, home = str(first.pk), first.ordering_organisation
+    return {
+        "accessioner": [
+            reverse("order-comments", args=[order]), reverse("order-attachments", args=[order]),
+            reverse("order-attachment-withdraw", args=[order, paper.pk]), reverse("identity-checks"),
+            f"{reverse('patients')}?q=Muster", f"{reverse('patient-merge', args=[first.patient_id])}?number={third.stated_mrn}",
+            reverse("patient-unmerge", args=[merge.pk]), reverse("provider", args=[make_provider(home).pk]),
+        ],
+        "director": [reverse("worklist-filters"), reverse("audit")],
+        "administrator": [reverse("programs"), reverse("site", args=[Site.objects.filter(organisation=home).earliest("pk").pk])],
+    }  # fmt: skip
+
+
+@pytest.mark.browser
+def test_axe_finds_nothing_serious_on_the_pages_that_no_journey_opens_and_nothing_lies_to_the_side(person):
+    for mailbox, addresses in elsewhere(prepared).items():
+        page = person(mailbox).page
+        for address in addresses:
+            assert page.goto(address).status == 200, address
+            assert serious(page) == [], address
+            page.set_viewport_size(NARROW)
+            assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"], address
+            page.set_viewport_size(WIDE)
