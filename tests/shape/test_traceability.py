@@ -12,7 +12,7 @@ NAMED = re.compile(r"`([\w/]+\.py)?::(test_\w+)`")
 
 
 @functools.cache
-def tests_of(path: str) -> frozenset[str]:
+def names_in(path: str) -> frozenset[str]:
     file = ROOT / "tests" / path
     nodes = ast.walk(ast.parse(file.read_text(encoding="utf-8"))) if file.is_file() else ()
     return frozenset(node.name for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
@@ -28,7 +28,7 @@ def named(row: str) -> list[tuple[str, str]]:
 
 
 def test_every_test_that_is_named_exists() -> None:
-    wrong = [f"{path}::{test}" for row in ROWS for path, test in named(row) if test not in tests_of(path)]
+    wrong = [f"{path}::{test}" for row in ROWS for path, test in named(row) if test not in names_in(path)]
     assert len(ROWS) > 100 and wrong == []
 
 
