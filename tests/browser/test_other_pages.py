@@ -22,19 +22,22 @@ HERE = {
 ELSEWHERE = {
     "worklist", "login", "order-new", "order", "order-cancel", "engine", "bulk-new", "bulk", "order-urgency", "order-delay",
     "notifications", "clocks", "calendar", "turnaround", "webhooks", "order-identity", "order-wrong-patient", "patient",
-    "order-audit", "specimens", "specimen", "providers", "sites", "test", "api-tokens", "api",
+    "order-audit", "specimens", "specimen", "providers", "sites", "test", "api-tokens", "api", "asked", "order-conflict",
+    "questions", "question-new", "question",
 }  # fmt: skip
 # Parts of pages, files, and addresses that take a form.
 NO_PAGES = {
     "worklist-live", "worklist.csv", "worklist-act", "logout", "order-draft", "order-draft-discard", "order-input", "bulk-template",
     "bulk-live", "bulk-verdict.csv", "intake", "intake-finishes", "intake-remove", "order-live", "order-replace", "order-repeat",
     "order-recollect", "order-attachment", "order-audit.csv", "bell", "notifications-read", "turnaround.csv", "api-token-revoke",
-    "engine-live", "engine-trace", "engine-trace.svg", "engine-trace.json",
+    "engine-live", "engine-trace", "engine-trace.svg", "engine-trace.json", "question-check", "question-live", "question-cancel",
+    "question-file",
 }  # fmt: skip
 
 
 def test_every_page_is_opened_under_axe_somewhere():
-    assert {pattern.name for pattern in urlpatterns if pattern.name} == HERE | ELSEWHERE | NO_PAGES
+    unnamed = {pattern.name for pattern in urlpatterns if pattern.name} - HERE - ELSEWHERE - NO_PAGES
+    assert unnamed == set(), "open it under axe, and name it here"
 
 
 def somebody(mailbox):
