@@ -51,9 +51,11 @@ function typedInto(form) {
 
 const anything = (typed) => Object.entries(typed).some(([name, value]) => value && !GIVEN.has(name));
 
+let loggedOut = false; // from this page, which may stay for a moment
+
 function keep(form, sent) {
   const typed = typedInto(form);
-  if (anything(typed)) write({ person: person(), draft: form.elements.draft.value, typed, sent });
+  if (anything(typed) && !loggedOut) write({ person: person(), draft: form.elements.draft.value, typed, sent });
   else forget();
 }
 
@@ -94,6 +96,7 @@ class Saver {
 
   soon(ms = PAUSE) {
     this.dirty = true;
+    document.getElementById("saved").dataset.state = "waiting";
     clearTimeout(this.timer);
     if (!this.over) this.timer = setTimeout(() => this.save(), ms);
   }
@@ -137,7 +140,10 @@ class Saver {
     this.form.elements.draft_version.value = said.version;
     this.say(`Draft saved ${said.saved}${said.left_out ? `, without the pasted text. ${said.left_out}` : ""}`);
     document.getElementById("draft-elsewhere").hidden = true;
-    if (!this.dirty) forget();
+    if (!this.dirty) {
+      document.getElementById("saved").dataset.state = "saved";
+      forget();
+    }
     history.replaceState(null, "", this.form.getAttribute("action")); // a reload, or a browser that died, comes back to this draft
   }
 
@@ -201,7 +207,9 @@ function follow(form, saver) {
   document.addEventListener("htmx:afterSettle", (event) => event.target.closest?.("#order-form") && form.querySelector("[name=intake]") && soon());
   window.addEventListener("online", () => saver.failures && saver.soon(0));
   window.addEventListener("pagehide", () => {
-    if ((saver.dirty || saver.saving) && !saver.over && anything(typedInto(form))) navigator.sendBeacon(form.dataset.save, saver.body());
+    if (!(saver.dirty || saver.saving) || saver.over || !anything(typedInto(form))) return;
+    keep(form, false); // what is asked for next may be answered before the server has this
+    navigator.sendBeacon(form.dataset.save, saver.body());
   });
   form.addEventListener("submit", (event) => {
     if (event.defaultPrevented) return;
@@ -247,6 +255,7 @@ function restore(form, draft, saver) {
 export function startDraft() {
   if (channel) channel.onmessage = forget;
   document.querySelector("[data-log-out]")?.addEventListener("submit", () => {
+    loggedOut = true;
     forget();
     channel?.postMessage("logged out");
   });

@@ -21,11 +21,17 @@ const part = () => document.querySelector("[data-live]");
 
 let asked = -Infinity; // when the part was last asked for, on the browser's steady clock
 let later = 0;
+let reading = false; // from sending until the new part listens: what is triggered in between, htmx loses with the part it was for
+let missed = false; // something moved meanwhile
 
 // A list of many orders is re-read once a second at most, however many of them move.
 function reread() {
   const target = part();
   if (!target || !window.htmx) return;
+  if (reading) {
+    missed = true;
+    return;
+  }
   const wait = asked + Number(target.dataset.gap || 0) - performance.now();
   clearTimeout(later);
   if (wait > 0) {
@@ -113,6 +119,18 @@ function ping() {
   pongTimer = setTimeout(() => socket.close(), PONG); // open in name only
 }
 
+function sent(event) {
+  if (event.detail.elt === part()) reading = true;
+}
+
+// An answer that took the place of the part is over when the new one has settled, any other at once.
+function answered(event) {
+  if (!reading || (event.type === "htmx:afterSettle" ? event.target : event.detail.elt) !== part()) return;
+  reading = false;
+  if (missed) reread();
+  missed = false;
+}
+
 function wasRead(event) {
   if (event.detail.target !== part() && event.detail.elt !== part()) return;
   lastRead = now();
@@ -136,6 +154,8 @@ export function startLive() {
   if (document.querySelector("[data-polled]")) polled();
   if (!part()) return;
   if (polling) setInterval(rereadBell, BELL);
+  document.addEventListener("htmx:beforeSend", sent);
+  for (const end of ["htmx:afterSettle", "htmx:afterRequest"]) document.addEventListener(end, answered);
   document.addEventListener("htmx:afterSwap", wasRead);
   document.addEventListener("htmx:sendError", () => become("stale"));
   document.addEventListener("htmx:timeout", () => become("stale"));

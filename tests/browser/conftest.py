@@ -80,7 +80,7 @@ def person(browser, served):
     def make(mailbox, **options):
         made = Person(browser, served, **options)
         everybody.append(made)
-        made.log_in(f"{mailbox}@demo.helicase.example", PASSWORD)
+        made.come_in(f"{mailbox}@demo.helicase.example")
         return made
 
     yield make

@@ -49,6 +49,21 @@ def test_polling_can_be_switched_off(person):
     assert asked == []
 
 
+def test_a_hint_that_comes_while_the_page_reads_itself_is_not_lost(person):
+    page = person("analyst").page
+    sockets, held = [], []
+    page.route_web_socket("**/live/**", lambda socket: sockets.append(socket))
+    page.route("**/worklist/live*", lambda route: route.continue_() if held else held.append(route))
+    page.goto("/?poll=off")
+    until(lambda: held, page)  # a page reads itself as soon as it is connected
+    before = held[0].fetch()
+    elsewhere(lambda: Order.objects.update(stat_reason="changed while the page was reading"))
+    sockets[-1].send("{}")
+    page.wait_for_timeout(1_200)  # the worklist waits a second between two readings
+    held[0].fulfill(response=before)
+    expect(page.locator("#worklist-live")).to_contain_text("changed while the page was reading")
+
+
 def test_a_server_that_goes_is_told_and_one_that_comes_back_is_read_again(person, served):
     page = person("analyst").page
     page.goto("/")
@@ -143,11 +158,14 @@ def test_single_keys_search_move_and_help_and_can_be_switched_off(person):
 
 def test_what_is_typed_into_the_search_survives_a_reread(person):
     page = person("analyst").page
+    sockets = []
+    page.route_web_socket("**/live/**", lambda socket: sockets.append(socket))
     page.goto("/")
     page.wait_for_selector("#link-state[data-link=live]")
     page.click("#search")
     page.keyboard.type("Mus")
-    with page.expect_response("**/worklist/live"):
-        page.evaluate("htmx.trigger('#worklist-live', 'reread')")
+    page.evaluate("document.querySelector('#worklist-live').dataset.old = 'yes'")
+    sockets[-1].send("{}")
+    expect(page.locator("#worklist-live:not([data-old])")).to_be_visible()
     page.keyboard.type("ter")
     assert page.input_value("#search") == "Muster"

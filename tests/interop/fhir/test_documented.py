@@ -12,6 +12,7 @@ from wsgiref.simple_server import WSGIRequestHandler, make_server
 import pytest
 from django.core.cache import cache
 from django.core.handlers.wsgi import WSGIHandler
+from django.db import connections
 
 from interop.models import FhirOrder
 from orders.models import Order
@@ -29,7 +30,14 @@ EXAMPLE = re.compile(r"<!-- (GET|POST) (\S+) (\d+) -->\n```json\n(.*?)```", re.D
 def server(clone_db) -> Iterator[str]:
     """Django behind a socket."""
     made = make_server("127.0.0.1", 0, WSGIHandler(), handler_class=Quiet)
-    thread = Thread(target=made.serve_forever)
+
+    def serve() -> None:
+        try:
+            made.serve_forever(poll_interval=0.02)
+        finally:
+            connections.close_all()  # of this thread: nobody else can
+
+    thread = Thread(target=serve)
     thread.start()
     yield f"http://127.0.0.1:{made.server_port}"
     made.shutdown()
