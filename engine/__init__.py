@@ -17,6 +17,7 @@ from engine.loading import load
 from engine.loop import EngineLoop
 from engine.observed import Whereabouts
 from engine.protocols import Protocol, RegionPlan, SequencePlan, SequenceScore, SiteScore, Variant, VariantPlan, VariantScore
+from engine.questions import Answer, QuestionPlan, combine_question, plan_question
 from engine.request import (
     Embed,
     EmbedResult,
@@ -28,6 +29,7 @@ from engine.request import (
     Outcome,
     Priority,
     Request,
+    Result,
     Sampling,
     Score,
     ScoreResult,
@@ -42,6 +44,7 @@ from engine.version import VERSION as __version__
 from engine.windows import combine, combine_sequence, plan_sequence, plan_variant, reverse_complement
 
 __all__ = [
+    "Answer",
     "BlockPool",
     "Deployment",
     "Embed",
@@ -58,10 +61,12 @@ __all__ = [
     "Outcome",
     "Priority",
     "Protocol",
+    "QuestionPlan",
     "RegionPlan",
     "Request",
     "RequestRefused",
     "RequestTooLarge",
+    "Result",
     "RowFailed",
     "Sampling",
     "Score",
@@ -80,9 +85,11 @@ __all__ = [
     "Whereabouts",
     "__version__",
     "combine",
+    "combine_question",
     "combine_region",
     "combine_sequence",
     "load",
+    "plan_question",
     "plan_region",
     "plan_sequence",
     "plan_variant",

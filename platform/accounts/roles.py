@@ -54,6 +54,7 @@ class Verb(models.TextChoices):
     OFFER_TEST = "offer_test"  # what a laboratory offers: tests, calendars, who is told of late work
     TELL_DELAY = "tell_delay"  # keep that somebody was told of a delay
     VIEW_TURNAROUND = "view_turnaround"  # figures of all orders, no patient
+    ASK = "ask"  # a deployed model about plain sequences, and see what colleagues asked: no patient, no report
 
 
 _R, _V = Role, Verb
@@ -92,6 +93,7 @@ TABLE: dict[Role, frozenset[Verb]] = {
             _V.ATTACH,
             _V.TELL_DELAY,
             _V.VIEW_TURNAROUND,
+            _V.ASK,
         }
     ),
     _R.REVIEWER: frozenset(
@@ -111,6 +113,7 @@ TABLE: dict[Role, frozenset[Verb]] = {
             _V.ATTACH,
             _V.TELL_DELAY,
             _V.VIEW_TURNAROUND,
+            _V.ASK,
         }
     ),
     _R.DIRECTOR: frozenset(
@@ -141,9 +144,10 @@ TABLE: dict[Role, frozenset[Verb]] = {
             _V.ATTACH,
             _V.TELL_DELAY,
             _V.VIEW_TURNAROUND,
+            _V.ASK,
         }
     ),
-    _R.MODEL_STEWARD: frozenset({_V.VIEW_ENGINE, _V.HOLD_VERSION_1, _V.ROLLBACK_1, _V.REGISTER}),
+    _R.MODEL_STEWARD: frozenset({_V.VIEW_ENGINE, _V.HOLD_VERSION_1, _V.ROLLBACK_1, _V.REGISTER, _V.ASK}),
     _R.AUDITOR: frozenset({_V.VIEW_AUDIT, _V.EXPORT, _V.VIEW_TURNAROUND}),
     _R.OPERATOR: frozenset({_V.VIEW_ENGINE, _V.DRAIN}),
     _R.ADMINISTRATOR: frozenset({_V.GRANT, _V.EDIT_PROVIDERS}),
@@ -151,7 +155,7 @@ TABLE: dict[Role, frozenset[Verb]] = {
 }
 
 # What a program can be given a token for: what the interfaces do. Signing, releasing and rights stay with people at their pages.
-FOR_PROGRAMS = frozenset({_V.PLACE, _V.STAT, _V.PROMOTE, _V.HOLD, _V.CANCEL, _V.VIEW_ORDER, _V.VIEW_UNRELEASED})
+FOR_PROGRAMS = frozenset({_V.PLACE, _V.STAT, _V.PROMOTE, _V.HOLD, _V.CANCEL, _V.VIEW_ORDER, _V.VIEW_UNRELEASED, _V.ASK})
 
 # A service account is a program with a named human owner: these it never does, whatever the table says later.
 NEVER_SERVICE = frozenset(

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from typing import Any
+from uuid import UUID
 
 from channels.generic.websocket import AsyncWebsocketConsumer
 
@@ -16,16 +17,16 @@ QUIET = 0.25  # seconds in which the hints of one socket are gathered
 
 
 class Hints(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels carries no types
-    """Follows one order, or the worklists of the session's organisations."""
+    """Follows one order, one question, or the worklists of the session's organisations."""
 
     async def connect(self) -> None:
         """Join the groups this session may follow; a stranger is refused before the handshake ends."""
         self.key = self.scope["session"].session_key
-        self.order = self.scope["url_route"]["kwargs"].get("order")
+        self.followed: dict[str, UUID] = self.scope["url_route"]["kwargs"]  # an order, a question, or nothing in particular
         self.pending: dict[str, int] = {}
         self.flusher: asyncio.Task[None] | None = None
         self.watcher: asyncio.Task[None] | None = None
-        self.joined = await groups_for_async(self.key, self.order)
+        self.joined = await groups_for_async(self.key, **self.followed)
         if not self.joined:
             await self.close(REFUSED)
             return
@@ -48,7 +49,7 @@ class Hints(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels carries n
             await self.send("pong")
 
     async def hint(self, message: dict[str, Any]) -> None:
-        """An order has moved on. Hints that come close together go out as one, the newest version of each order."""
+        """An order, or a question, has moved on. Hints that come close together go out as one, the newest version of each order."""
         order, version = str(message["order"]), int(message["version"])
         self.pending[order] = max(version, self.pending.get(order, 0))
         if self.flusher is None or self.flusher.done():
@@ -74,7 +75,7 @@ class Hints(AsyncWebsocketConsumer):  # type: ignore[misc]  # channels carries n
             await asyncio.sleep(RECHECK)
 
     async def _still_allowed(self) -> bool:
-        if self.joined <= await groups_for_async(self.key, self.order):
+        if self.joined <= await groups_for_async(self.key, **self.followed):
             return True
         await self.close(REFUSED)
         return False

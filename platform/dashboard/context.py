@@ -36,6 +36,7 @@ ENTRIES = (
     Entry("Specimens", "specimens", Verb.RECEIVE_SPECIMEN),
     Entry("Patients", "patients", Verb.VIEW_ORDER),
     Entry("Identity", "identity-checks", Verb.EDIT_IDENTITY),
+    Entry("Questions", "questions", Verb.ASK),
     Entry("Engine", "engine", Verb.VIEW_ENGINE),
     Entry("Turnaround", "turnaround", Verb.VIEW_TURNAROUND),
     Entry("Audit", "audit", Verb.VIEW_AUDIT),

@@ -13,17 +13,20 @@ from accounts.services import actor_for
 from foundation.actor import Actor
 from notices.bells import group_of
 from orders.selectors import may_follow
+from questions.models import Question
 
 
-def groups_for(session_key: str | None, order_id: UUID | None) -> frozenset[str]:
-    """The channel groups this session may follow now: one order or its organisations' worklists, and its bell; or none."""
+def groups_for(session_key: str | None, order: UUID | None = None, question: UUID | None = None) -> frozenset[str]:
+    """The channel groups this session may follow now: an order, a question or its organisations' worklists, and its bell."""
     actor = _actor(session_key)
     if actor is None:
         return frozenset()
-    if order_id is None:
+    if question is not None:
+        groups = {f"question.{question}"} if Question.objects.for_actor(actor).filter(pk=question).exists() else set()
+    elif order is None:
         groups = {f"worklist.{organisation}" for organisation in actor.organisations(Verb.VIEW_ORDER)}
     else:
-        groups = {f"order.{order_id}"} if may_follow(actor, order_id) else set()
+        groups = {f"order.{order}"} if may_follow(actor, order) else set()
     return frozenset(groups | {group_of(actor.id)}) if groups and actor.id else frozenset()
 
 

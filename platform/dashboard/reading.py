@@ -7,6 +7,7 @@ from audit import services as audit
 from casefile.models import Attachment
 from foundation.actor import Actor
 from orders.models import Intake, Order
+from questions.models import Question
 
 
 def order(actor: Actor, seen: Order) -> None:
@@ -29,6 +30,19 @@ def intake(actor: Actor, seen: Intake) -> None:
     """Somebody has the verdict on another person's upload before him."""
     if seen.created_by_id != actor.id:
         reads.seen(actor=actor, action="intake.viewed", obj=seen, organisation_id=seen.performing_laboratory_id)
+
+
+def question(actor: Actor, seen: Question) -> None:
+    """Somebody has a question and its answer before him."""
+    reads.seen(actor=actor, action="question.viewed", obj=seen, organisation_id=seen.organisation_id)
+
+
+def question_taken(actor: Actor, taken: Question, name: str) -> None:
+    """Somebody took an answer away; each time is an event."""
+    with transaction.atomic():
+        audit.record(
+            actor=actor, action="question.downloaded", obj=taken, organisation_id=taken.organisation_id, facts={"file": name}
+        )
 
 
 def attachment(actor: Actor, taken: Attachment) -> None:

@@ -95,13 +95,14 @@ def load(claimed: Claimed) -> Work:
     columns = ("id", "ordinal", "contig", "position", "ref", "alt", "sequence", "end_position")
     return Work(
         claimed=claimed,
-        kind=cast(Literal["variant", "sequence"], run.item_set.kind),
+        kind=cast(Literal["variant", "sequence", "score", "continue", "embed"], run.item_set.kind),
         protocol=run.protocol,
         reference_path=str(files.fasta(reference)) if reference else "",
         reference_digest=run.reference_digest,
         reference_look=proofs.look(files.fasta(reference), run.reference_digest) if reference else UNSEEN,
         contig_digests=files.contig_digests(reference) if reference else {},
         items=[WorkItem(*row) for row in rows.values_list(*columns)],
+        seed=run.seed,
     )
 
 

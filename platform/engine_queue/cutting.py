@@ -4,6 +4,7 @@ from engine_queue.models import Job, Run
 from foundation import clock
 
 JOB_ITEMS = 25  # items of one job: some hundred milliseconds of engine time, so that progress is seen and little is repeated
+ASKED_ITEMS = 1  # of a question, whose sequences may be long: each comes when it is done
 AHEAD = 16  # jobs cut when a run is placed; each one that starts lets another be cut
 
 
@@ -12,11 +13,11 @@ def cut(run: Run, jobs: int) -> list[Job]:
 
     The caller is in a transaction and holds the locks of the order and of the run, in that order.
     """
-    now, made = clock.now(), []
+    now, made, items = clock.now(), [], JOB_ITEMS if run.test_version_id else ASKED_ITEMS
     for _ in range(jobs):
         if run.items_cut >= run.items_total:
             break
-        last = min(run.items_cut + JOB_ITEMS, run.items_total) - 1
+        last = min(run.items_cut + items, run.items_total) - 1
         made.append(
             Job(
                 run=run,

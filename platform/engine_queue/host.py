@@ -28,7 +28,7 @@ from registry.pins import PinRefused
 
 log = structlog.get_logger(__name__)
 
-Plan = engine.VariantPlan | engine.SequencePlan
+Plan = engine.VariantPlan | engine.SequencePlan | engine.QuestionPlan
 ITEM_FAULTS = (RequestRefused, RowFailed)  # of one item; every other error is the engine's own, and the job is given back
 STOP_SECONDS = 2.0
 
@@ -93,6 +93,9 @@ class Flight:
         for outcome in outcomes:
             if outcome.error is not None:
                 return ItemScore(item.id, flags=flags, failure=_code(outcome.error.code))
+        if isinstance(plan, engine.QuestionPlan):
+            said = engine.combine_question(plan, [cast(engine.Result, outcome.result) for outcome in outcomes])
+            return ItemScore(item.id, ll_alt=said.total, tokens=said.tokens, flags=flags, bases=said.bases, answer=said.body)
         results = [cast(engine.ScoreResult, outcome.result) for outcome in outcomes]
         if isinstance(plan, engine.SequencePlan):
             whole = engine.combine_sequence(plan, results)
@@ -257,7 +260,9 @@ class Host:
         sums = {key: sum(found[key] for found in engines.values()) for key in ("running", "waiting", "tokens_per_second", "tokens")}
         took = {name: self._load_seconds[name] for name in engines if name in self._load_seconds}
         swapless = {name: why for name, why in self._swapless.items() if why and name in engines}
-        return {**sums, "complaint": self.complaint(), "engines": engines, "load_seconds": took, "swapless": swapless}
+        takes = {name: _takes(loop.engine) for name, loop in list(self._loops.items())}
+        said = {"complaint": self.complaint(), "engines": engines, "load_seconds": took, "swapless": swapless, "takes": takes}
+        return {**sums, **said}
 
     def stop(self) -> None:
         """Stop every engine at once."""
@@ -274,7 +279,8 @@ class Host:
             loop.cancel(handle)
 
     def _plan(self, work: Work, loaded: engine.Engine) -> list[tuple[WorkItem, Plan | str]]:
-        planner = self._variants(work, loaded) if work.kind == "variant" else self._sequences(loaded)
+        makers = {"variant": self._variants, "sequence": self._sequences}
+        planner = makers.get(work.kind, self._asked)(work, loaded)
         return [(item, _planned(planner, item)) for item in work.items]
 
     def _variants(self, work: Work, loaded: engine.Engine) -> Callable[[WorkItem], Plan]:
@@ -290,8 +296,14 @@ class Host:
 
         return plan
 
-    def _sequences(self, loaded: engine.Engine) -> Callable[[WorkItem], Plan]:
+    def _sequences(self, work: Work, loaded: engine.Engine) -> Callable[[WorkItem], Plan]:
         return lambda item: engine.plan_sequence(item.sequence, loaded.tokenizer, context=loaded.context)
+
+    def _asked(self, work: Work, loaded: engine.Engine) -> Callable[[WorkItem], Plan]:
+        """Of a question, whose settings stand in its protocol."""
+        return lambda item: engine.plan_question(
+            work.kind, work.protocol, item.sequence, loaded.tokenizer, context=loaded.context, seed=work.seed
+        )
 
 
 def pictures(trace: bytes, seconds: float, title: str) -> dict[str, str]:
@@ -324,6 +336,12 @@ def _foretold(found: Whereabouts, told: Sequence[Forecast | None]) -> Whereabout
         return found
     ahead = None if found.state == "running" else min(one.ahead for one in known)
     return replace(found, low=max(one.earliest for one in known), high=max(one.latest for one in known), ahead=ahead)
+
+
+def _takes(loaded: engine.Engine) -> dict[str, int | None]:
+    """How long a sequence may be: tokens, of which some stand before every one, and the bases of a token (None: they differ)."""
+    tokenizer = loaded.tokenizer
+    return {"context": loaded.context, "before": len(tokenizer.before), "token_bases": tokenizer.width}
 
 
 def _part(began: float | None, ended: float | None, stops: Iterable[engine.Interruption]) -> Part:

@@ -6,7 +6,7 @@ Work is counted in tokens of `Run.tokens`, as if nothing were shared: what shari
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from django.db import connection
@@ -39,7 +39,7 @@ _RUNNING = """
     WHERE job.state = 'running' AND job.deployment_name = ANY({deployments}) GROUP BY job.run_id
 """
 _ASKED = """ARRAY(SELECT DISTINCT asked.deployment_id FROM engine_queue_run AS asked
-                  WHERE asked.order_id = ANY(%(orders)s) AND asked.state IN ('queued', 'running'))"""
+                  WHERE asked.{by} = ANY(%(asked)s) AND asked.state IN ('queued', 'running'))"""
 # One pass over the lines of the deployments, in the order of the claim. What runs already of those behind may have to end first:
 # they are added up from the end of the line, since a frame whose beginning moves is added up anew for each run of it.
 _LINE = """
@@ -57,13 +57,13 @@ _LINE = """
                behind AS (PARTITION BY open.deployment_id ORDER BY open.rank DESC, open.due_at DESC, open.id DESC
                           ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
     )
-    SELECT run.order_id, line.deployment_id, item_set.kind, line.items, line.tokens, line.ahead, line.items_ahead, line.behind,
+    SELECT run.{by}, line.deployment_id, item_set.kind, line.items, line.tokens, line.ahead, line.items_ahead, line.behind,
            line.running_items, line.paused, line.foretold, line.low, line.high,
            EXISTS (SELECT 1 FROM engine_queue_job AS stuck
                    WHERE stuck.run_id = run.id AND stuck.state IN ('queued', 'running') AND stuck.attention <> '')
     FROM line JOIN engine_queue_run AS run ON run.id = line.id
     JOIN engine_queue_itemset AS item_set ON item_set.id = run.item_set_id
-    WHERE run.order_id = ANY(%(orders)s)
+    WHERE run.{by} = ANY(%(asked)s)
 """
 _BEFORE = """
     WITH open AS ({open})
@@ -84,12 +84,12 @@ _LATEST = """
     ) AS latest
 """
 
-Kind = tuple[str, str]  # deployment, and whether its items are variants or sequences
+Kind = tuple[str, str]  # deployment, and the kind of its item set: what is scored, or what is asked
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where the run of an order stands."""
+    """Where a run stands."""
 
     kind: Kind
     items: int  # left
@@ -123,11 +123,12 @@ class Rate:
 
 def places(orders: Collection[UUID]) -> dict[UUID, Place]:
     """Where the runs of these orders stand in the lines of their deployments; an order without an open run is left out."""
-    parts = {"open": _OPEN.format(deployments=_ASKED), "running": _RUNNING.format(deployments=_ASKED)}
-    with connection.cursor() as cursor:
-        cursor.execute(_LINE.format(**parts), {"orders": list(orders), "fresh": FRESH_SECONDS})
-        rows = cursor.fetchall()
-    return {order: _place(*row) for order, *row in rows}
+    return _places("order_id", orders)
+
+
+def places_of_runs(runs: Collection[UUID]) -> dict[UUID, Place]:
+    """The same by run; one that is not open is left out."""
+    return _places("id", runs)
 
 
 def before(deployment: str, dues: Mapping[int, datetime]) -> dict[int, Before]:
@@ -159,6 +160,15 @@ def rates(kinds: Iterable[Kind]) -> dict[Kind, Rate]:
         kind: _added(by_worker, [worker.name for worker in alive if kind[0] in worker.deployments])
         for kind, by_worker in measured.items()
     }
+
+
+def _places(by: Literal["order_id", "id"], asked: Collection[UUID]) -> dict[UUID, Place]:
+    of = _ASKED.format(by=by)
+    parts = {"open": _OPEN.format(deployments=of), "running": _RUNNING.format(deployments=of), "by": by}
+    with connection.cursor() as cursor:
+        cursor.execute(_LINE.format(**parts), {"asked": list(asked), "fresh": FRESH_SECONDS})
+        rows = cursor.fetchall()
+    return {key: _place(*row) for key, *row in rows}
 
 
 def _place(

@@ -1,6 +1,7 @@
 """Work for the engine. An item set is what is scored, a run is one scoring of it, a job is the slice one worker holds."""
 
 import uuid
+from typing import cast
 from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
@@ -18,7 +19,7 @@ class ItemSet(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     organisation_id = models.UUIDField(db_index=True)
-    kind = models.CharField(max_length=10)  # variant | sequence
+    kind = models.CharField(max_length=10)  # variant | sequence; of a question what is asked: score | continue | embed
     reference = models.ForeignKey(Reference, on_delete=models.PROTECT, null=True)
     count = models.PositiveIntegerField(default=0)
     frozen_at = models.DateTimeField(null=True)
@@ -63,7 +64,7 @@ class Run(models.Model):
     order_id = models.UUIDField(null=True, db_index=True)  # the foreign key is added by `orders`, which stands above
     kind = models.CharField(max_length=10, choices=RunKind.choices)
     item_set = models.ForeignKey(ItemSet, on_delete=models.PROTECT)
-    test_version = models.ForeignKey(TestVersion, on_delete=models.PROTECT)
+    test_version = models.ForeignKey(TestVersion, on_delete=models.PROTECT, null=True)  # null: a question, which is no test
     model_version = models.ForeignKey(ModelVersion, on_delete=models.PROTECT)
     deployment = models.ForeignKey(Deployment, on_delete=models.PROTECT)
     precision = models.CharField(max_length=20)
@@ -90,6 +91,10 @@ class Run(models.Model):
         indexes = [models.Index(fields=["state"], condition=Q(state__in=OPEN), name="run_open")]
         constraints = [
             models.CheckConstraint(condition=Q(kind__in=RunKind.values), name="run_kind_known"),
+            models.CheckConstraint(  # what is asked is never STAT
+                condition=Q(test_version__isnull=False) | Q(kind="question", order_id=None, rank__gt=0),
+                name="run_of_a_test_or_question",
+            ),
             models.CheckConstraint(
                 condition=Q(items_done__lte=F("items_cut"), items_cut__lte=F("items_total")), name="run_counts_in_order"
             ),
@@ -99,6 +104,11 @@ class Run(models.Model):
     def audit_organisation_id(self) -> UUID:
         """Whose auditors see its events."""
         return self.organisation_id
+
+    @property
+    def test(self) -> TestVersion:
+        """Of an order's run, which has one: the database sees to it."""
+        return cast(TestVersion, self.test_version)
 
 
 class Job(models.Model):
@@ -170,6 +180,7 @@ class Result(models.Model):
     bases = models.PositiveIntegerField(null=True)  # whose probability the sums hold; null: failed, or older than the column
     flags = ArrayField(models.CharField(max_length=60), default=list)  # reason codes
     failure = models.CharField(max_length=60, blank=True)  # reason code when the item could not be scored
+    answer = models.JSONField(null=True)  # of a question: what the engine said beyond a sum (`engine.questions`)
     fingerprint = models.CharField(max_length=64)
     batch_invariant = models.BooleanField()
     worker = models.CharField(max_length=80)
@@ -182,7 +193,8 @@ class Result(models.Model):
         constraints = [
             models.UniqueConstraint(fields=["run", "item"], name="one_result_per_run_and_item"),
             models.CheckConstraint(
-                condition=Q(failure="", ll_alt__isnull=False) | (~Q(failure="") & Q(delta=None)), name="scored_or_failed"
+                condition=Q(failure="") & (Q(ll_alt__isnull=False) | Q(answer__isnull=False)) | (~Q(failure="") & Q(delta=None)),
+                name="scored_or_failed",
             ),
         ]
 

@@ -91,6 +91,14 @@ def figures(name: str) -> dict[str, Any]:
     return {} if worker is None else {"name": name, "seen_at": worker.seen_at.isoformat(), **worker.stats}
 
 
+def takes() -> dict[str, dict[str, Any]]:
+    """Deployment → how long a sequence its engine takes (`host`), as the worker seen last said of it."""
+    said: dict[str, dict[str, Any]] = {}
+    for stats in Worker.objects.filter(kind="engine").order_by("seen_at").values_list("stats__takes", flat=True):
+        said |= stats or {}
+    return said
+
+
 def errands(organisations: Collection[UUID]) -> QuerySet[Errand]:
     """What was asked of workers, the newest first: what concerns one of these laboratories, or none at all."""
     offered = TestVersion.objects.filter(deployment_id=OuterRef("deployment_id"))

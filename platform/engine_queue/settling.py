@@ -108,6 +108,6 @@ def _row(run: Run, job: Job, version: int, outcome: Outcome, score: ItemScore) -
     return Result(
         organisation_id=run.organisation_id, run=run, item_id=score.item_id, job=job, attempt=outcome.claimed.attempt,
         at_version=version, ll_ref=score.ll_ref, ll_alt=score.ll_alt, delta=score.delta, tokens=score.tokens, bases=score.bases,
-        flags=list(score.flags), failure=score.failure, fingerprint=outcome.fingerprint, batch_invariant=outcome.batch_invariant,
-        worker=outcome.claimed.worker, created_at=clock.now(),
+        flags=list(score.flags), failure=score.failure, answer=score.answer, fingerprint=outcome.fingerprint,
+        batch_invariant=outcome.batch_invariant, worker=outcome.claimed.worker, created_at=clock.now(),
     )  # fmt: skip

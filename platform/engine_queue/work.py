@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 from uuid import UUID
 
 from engine_queue.whereabouts import Whereabouts
@@ -75,13 +75,14 @@ class Work:
     """Everything needed to score a claimed job, read at once, so that no later step asks the database."""
 
     claimed: Claimed
-    kind: Literal["variant", "sequence"]
+    kind: Literal["variant", "sequence", "score", "continue", "embed"]  # the last three: of a question
     protocol: dict[str, object]
     reference_path: str
     reference_digest: str
     items: Sequence[WorkItem]
     contig_digests: Mapping[str, str] = field(default_factory=dict)  # SHA-256 of each contig, where the registry knows them
     reference_look: Look = UNSEEN  # the file as it lies there now, and whether somebody has proven it
+    seed: int = 0  # of its run, for what is drawn
 
 
 @dataclass(frozen=True)
@@ -96,6 +97,7 @@ class ItemScore:
     flags: Sequence[str] = ()
     failure: str = ""
     bases: int | None = None  # whose probability the sums hold
+    answer: Mapping[str, Any] | None = None  # to a question
 
 
 @dataclass(frozen=True)

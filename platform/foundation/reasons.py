@@ -9,6 +9,8 @@ from __future__ import annotations
 import sys
 from enum import StrEnum, unique
 
+from foundation.reasons_preface import PREFACE
+
 
 @unique
 class Reason(StrEnum):
@@ -368,6 +370,11 @@ class Reason(StrEnum):
     FHIR_REPLACED = "fhir.replaced", "The sender has sent the order again, mended."
     FHIR_CLOSED = "fhir.closed", "A person closed it before it became an order, and says why."
 
+    # Questions about plain sequences.
+    QUESTION_INVALID = "question.invalid", "Some of the question has to be corrected."
+    QUESTION_CANCELLED = "question.cancelled", "The question was cancelled."
+    QUESTION_NOT_ANSWERED = "question.not-answered", "The question is not answered yet, or was cancelled."
+
 
 RETIRED: frozenset[str] = frozenset()
 """Codes that once had a meaning and are never given another."""
@@ -377,21 +384,7 @@ def page() -> str:
     """docs/reason-codes.md; write it anew with `PYTHONPATH=platform python -m foundation.reasons > docs/reason-codes.md`."""
     rows = [f"| `{reason}` | {reason.words.replace('|', chr(92) + '|')} |" for reason in sorted(Reason)]
     retired = [f"| `{code}` | retired |" for code in sorted(RETIRED)]
-    return "\n".join([_PREFACE, "| code | words |", "|---|---|", *rows, *retired, ""])
-
-
-_PREFACE = """# Reason codes
-
-Made from `platform/foundation/reasons.py`; a test compares the two. Codes are stable and never get a second meaning; the
-words may change. `{…}` is filled in with what was found. Codes that begin with `file.` speak of a whole upload, `vcf.` of a
-VCF or its records, `seq.`, `fasta.` and `fastq.` of sequences and reads. What follows from each for an upload:
-
-* **refused** file: nothing of it is taken. Every FASTQ fault is of this kind, since later lines cannot be trusted.
-* **refused** record: wrong in itself; the rest of the file goes on.
-* **parked**: sound, but this version cannot score it (symbolic alleles, N, lengths above the limits, repeated FASTA names).
-* **not carried**, **no call**: the chosen sample does not have the allele, or it is not known whether it has.
-* **said**: taken, with a remark (filters, lower case, line ends, duplicates, half calls).
-"""
+    return "\n".join([PREFACE, "| code | words |", "|---|---|", *rows, *retired, ""])
 
 
 if __name__ == "__main__":

@@ -19,6 +19,7 @@ from django.http.multipartparser import MultiPartParserError
 from foundation.errors import HelicaseError, NotFound, NotPermitted, Refused, Stale
 from foundation.reasons import Reason
 from orders.errors import InvalidOrder
+from questions.errors import InvalidQuestion
 from reports.selectors import TooManyResults
 from storage.services import NoSpace, TooLarge
 
@@ -33,6 +34,7 @@ _STATUS: list[tuple[type[Exception], int, Reason]] = [  # the first that fits
     (NotPermitted, 403, Reason.ACCESS_NOT_PERMITTED),
     (Stale, 412, Reason.STATE_STALE),
     (InvalidOrder, 422, Reason.ORDER_INVALID),
+    (InvalidQuestion, 422, Reason.QUESTION_INVALID),
     (TooLarge, 413, Reason.FILE_TOO_LARGE),
     (NoSpace, 503, Reason.FILE_NO_SPACE),
     (TooManyResults, 409, Reason.REPORT_TOO_MANY),
@@ -103,7 +105,7 @@ def problem_of(error: Exception, *, pointers: Mapping[str, str] | None = None) -
 def _known(error: Exception, status: int, reason: Reason, pointers: Mapping[str, str]) -> Problem:
     code = error.code if isinstance(error, HelicaseError) and error.code else str(reason)
     detail = str(error) if isinstance(error, Refused | Stale) else reason.words
-    if isinstance(error, InvalidOrder):
+    if isinstance(error, InvalidOrder | InvalidQuestion):
         faults = [
             Fault(words, pointer=pointers.get(name, f"/{name}" if name else ""))
             for name, said in error.fields.items()

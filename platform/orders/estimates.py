@@ -72,7 +72,7 @@ def finishes(orders: Iterable[Order]) -> dict[UUID, Finish]:
     places = line.places(asked)
     rates = line.rates(place.kind for place in places.values())
     now = clock.now()
-    made = {order: _finish(place, rates.get(place.kind), now) for order, place in places.items()}
+    made = {order: foreseen(place, rates.get(place.kind), now) for order, place in places.items()}
     return {order: finish for order, finish in made.items() if finish is not None}
 
 
@@ -87,7 +87,7 @@ def if_it_went_on(order: Order) -> Finish | None:
         return None
     before = line.before(run.deployment_id, {run.rank: run.due_at})[run.rank]
     left = run.tokens * (run.items_total - run.items_done) / run.items_total
-    low, high = (now + timedelta(seconds=seconds) for seconds in _range(left + before.tokens, rate))
+    low, high = (now + timedelta(seconds=seconds) for seconds in seconds_for(left + before.tokens, rate))
     return Finish(low, high, before.items, served=True, paused=False)
 
 
@@ -99,7 +99,7 @@ def tokens(intake: Intake) -> int:
     return int(bases or 0) + _items(intake)  # each sequence after its `bos`
 
 
-def _finish(place: Place, rate: Rate | None, now: datetime) -> Finish | None:
+def foreseen(place: Place, rate: Rate | None, now: datetime) -> Finish | None:
     """The engine's word where it has everything; what measured rates say otherwise, and never earlier than the engine expects.
 
     None where nothing is known, and where a part of it waits for a person: who knows until when.
@@ -112,7 +112,7 @@ def _finish(place: Place, rate: Rate | None, now: datetime) -> Finish | None:
         return Finish(earliest, max(earliest, place.high), ahead, served=True, paused=place.paused)
     if rate is None or place.tokens <= 0:
         return None
-    low, high = _range(place.tokens + place.ahead, rate)
+    low, high = seconds_for(place.tokens + place.ahead, rate)
     high += place.behind / rate.tokens_per_second * SPREAD
     ends = now + timedelta(seconds=low), now + timedelta(seconds=high)
     return Finish(max(ends[0], place.low or now), max(ends[1], place.high or now), ahead, rate.served, place.paused)
@@ -121,10 +121,11 @@ def _finish(place: Place, rate: Rate | None, now: datetime) -> Finish | None:
 def _expectation(priority: str, ahead: line.Before, total: int, rate: Rate | None) -> Expectation:
     if rate is None:
         return Expectation(priority, ahead.items, None, None)
-    return Expectation(priority, ahead.items, *_range(total + ahead.tokens, rate))
+    return Expectation(priority, ahead.items, *seconds_for(total + ahead.tokens, rate))
 
 
-def _range(work: float, rate: Rate) -> tuple[float, float]:
+def seconds_for(work: float, rate: Rate) -> tuple[float, float]:
+    """Between how many seconds as many tokens are computed at a measured rate."""
     seconds = work / rate.tokens_per_second
     return seconds / SPREAD, seconds * SPREAD
 

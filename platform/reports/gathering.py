@@ -84,7 +84,7 @@ _BLANK: dict[str, Any] = {  # an item that came from no intake record
 def curve_of(run: Run) -> Curve | None:
     """What the probabilities of a run are read from; None: it has none."""
     made_of: dict[str, Any] = {"model_version_id": run.model_version_id, "protocol": run.protocol, "precision": run.precision}
-    return calibration.curve(run.test_version, **made_of) if run.item_set.kind == "variant" else None
+    return calibration.curve(run.test, **made_of) if run.item_set.kind == "variant" else None
 
 
 def result_lines(results: QuerySet[Result], curve: Curve | None = None) -> list[ResultLine]:
@@ -206,7 +206,7 @@ def _order(order: Order, run: Run) -> OrderFacts:
 
 
 def _test(run: Run) -> TestFacts:
-    version = run.test_version
+    version = run.test
     return TestFacts(
         code=version.definition.code,
         name=version.definition.name,

@@ -106,7 +106,7 @@ def _standing(version: ReportVersion) -> Standing:
         order_state=version.order.state,
         held=bool(version.order.hold_reason),
         scored=version.run.state == "scored",
-        intended_use=version.run.test_version.intended_use,
+        intended_use=version.run.test.intended_use,
         validated=validated(version.run),
         signatures_missing=_signatures_missing(version),
     )

@@ -6,6 +6,7 @@ import { startKeys } from "./keys.js";
 import { startLive } from "./live.js";
 import { startOnce } from "./once.js";
 import { startOrderForm } from "./order_form.js";
+import { startQuestion } from "./question.js";
 import { startSelect } from "./select.js";
 
 startClock();
@@ -14,5 +15,6 @@ startKeys();
 startLive();
 startOnce();
 startOrderForm();
+startQuestion();
 startSelect();
 startDraft();

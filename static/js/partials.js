@@ -19,7 +19,7 @@ function leaveWhenLoggedOut(event) {
   const login = document.documentElement.dataset.login;
   if (login && new URL(xhr.responseURL, location.href).pathname === login) {
     event.preventDefault();
-    if (document.getElementById("order-form")) sayEnded(again(login), "Your session has ended.", "Log in again");
+    if (document.querySelector("#order-form, #question-form")) sayEnded(again(login), "Your session has ended.", "Log in again");
     else location.assign(again(login));
   }
 }
@@ -46,7 +46,7 @@ export function startHtmx() {
   document.addEventListener("htmx:afterSwap", (event) => setServerTime(event.detail.xhr?.getResponseHeader("X-Server-Time")));
   document.addEventListener("htmx:responseError", (event) => {
     say("The server refused the request. Reload the page.");
-    if (event.detail.xhr.status !== 403 || !document.getElementById("order-form")) return;
+    if (event.detail.xhr.status !== 403 || !document.querySelector("#order-form, #question-form")) return;
     sayEnded(location.pathname, "This page has expired: you logged out or in again in another window.", "Open it again");
   });
 }

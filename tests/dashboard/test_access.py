@@ -41,6 +41,9 @@ TO_SEND = ["order-replace"]  # nothing to read there
 OF_IDENTITY = ["order-identity", "order-wrong-patient"]
 OF_A_PATIENT, PATIENTS = ["patient", "patient-merge"], ["patients"]
 OF_A_MERGE = ["patient-unmerge"]  # who gets it: test_patient_pages
+OF_QUESTIONS = ["questions", "question-new"]
+OF_A_QUESTION = ["question", "question-live", "question-file"]  # and who asks, sees and cancels which: tests/questions/test_pages
+TO_ASK = ["question-check", "question-cancel"]  # by POST alone
 OF_A_TRACE = ["engine-trace", "engine-trace.svg", "engine-trace.json"]  # who gets them: test_traces_page
 # a list of rows: who gets it
 LISTS = {
@@ -55,7 +58,7 @@ ROWS = ["provider", "site", "test"]  # who gets them: test_directory_pages, test
 DOORS = [
     *OF_AN_ORDER, *OF_A_FILE, *OF_A_DRAFT, *OF_AN_UPLOAD, *TO_SEND, *FOR_ALL, *OF_THE_FORM, *OF_THE_ENGINE, *OF_A_TRACE,
     *OF_IDENTITY, *OF_A_PATIENT, *PATIENTS, *OF_A_MERGE, *OF_A_LABORATORY, *LISTS, *ROWS,
-    *OF_A_MANIFEST, *TO_REMOVE, *OF_TOKENS, *OF_THE_LIST,
+    *OF_A_MANIFEST, *TO_REMOVE, *OF_TOKENS, *OF_THE_LIST, *OF_QUESTIONS, *OF_A_QUESTION, *TO_ASK,
 ]  # fmt: skip
 # Who does what, written down a second time: not read from the table that the platform reads.
 PLACE = {"requester", "accessioner", "analyst", "director"}
@@ -82,6 +85,7 @@ COMMENT = ATTACH = {"requester", "accessioner", "analyst", "reviewer", "director
 AUDIT = {"director", "auditor"}  # in the performing laboratory
 TELL_DELAYS = {"accessioner", "analyst", "reviewer", "director"}  # in the performing laboratory
 SEE_TURNAROUND = {"analyst", "reviewer", "director", "auditor"}  # of a laboratory
+ASK = {"analyst", "reviewer", "director", "model_steward"}  # and see what their laboratory asked
 SEE_THE_ENGINE = {"analyst", "reviewer", "director", "model_steward", "operator"}
 
 
@@ -104,10 +108,13 @@ def address(name: str, order: Order) -> str:
         **dict.fromkeys([*OF_AN_ORDER, *OF_A_MANIFEST, *TO_SEND, *OF_IDENTITY], order.pk),
         **dict.fromkeys(OF_A_PATIENT, order.patient_id),
         **dict.fromkeys([*OF_A_TRACE[1:], *OF_A_MERGE], 1),
+        **dict.fromkeys(["question", "question-live", "question-cancel"], order.pk),
     }
     numbers |= dict.fromkeys(ROWS, order.pk)
     if name in [*OF_A_DRAFT, *TO_REPEAT, OF_TOKENS[1]]:
         return reverse(name, args=[order.pk])
+    if name == "question-file":
+        return reverse(name, args=[order.pk, "answer.json"])
     if name in OF_A_FILE:
         return reverse(name, args=[order.pk, file_of(order).pk])
     return reverse(name, args=[numbers[name]] if name in numbers else [])
@@ -216,6 +223,7 @@ def test_the_entries_of_the_navigation_are_those_he_may_use(role: str) -> None:
     page = as_role(role, make_laboratory()).get(reverse("worklist")).content.decode()
     assert ("Your role does not include orders." in page) == (role not in SEE_ORDERS)
     assert (f'href="{reverse("engine")}"' in page) == (role in SEE_THE_ENGINE)
+    assert (f'href="{reverse("questions")}"' in page) == (role in ASK)
     assert (f'href="{reverse("order-new")}"' in page) == (role in PLACE)
     assert (f'href="{reverse("bulk-new")}"' in page) == (role in PLACE)
     assert (f'href="{reverse("patients")}"' in page) == (role in SEE_ORDERS)

@@ -9,5 +9,5 @@ def names(functions: list[object]) -> list[str]:
 
 def test_who_hears_what_happens_and_in_which_order() -> None:
     before, listeners = outcomes.registered()
-    assert names([*before]) == ["orders.progress.lock_order"]
-    assert names([*listeners]) == ["orders.progress.apply"]
+    assert names([*before]) == ["orders.progress.lock_order", "questions.progress.lock_question"]
+    assert names([*listeners]) == ["orders.progress.apply", "questions.progress.apply"]

@@ -78,7 +78,7 @@ def test_every_clinical_table_belongs_to_an_organisation() -> None:
     through_parent = {"orders.intakerecord", "engine_queue.item", "notices.receipt"}
     of_the_house = {"orders.accessioncounter", "engine_queue.worker", "engine_queue.sweep", "engine_queue.errand"}
     for model in apps.get_models():
-        parts = {"orders", "engine_queue", "reports", "casefile", "audit", "storage", "outbox", "interop", "notices"}
+        parts = {"orders", "engine_queue", "reports", "casefile", "audit", "storage", "outbox", "interop", "notices", "questions"}
         if model._meta.app_label not in parts:
             continue
         columns = {f.attname for f in model._meta.get_fields() if isinstance(f, models.Field)}
@@ -109,6 +109,8 @@ PROCESSES = [
     "orders/rejection_notices",
     "orders/risk",
     "orders/staging",
+    "questions/hints",
+    "questions/progress",
 ]
 # … act for nobody: workers, sweepers, the demo seed.
 SERVICES = [
@@ -141,6 +143,8 @@ SERVICES = [
     "orders/services",
     "orders/uploads",
     "orders/urgency",
+    "questions/asking",
+    "questions/services",
     "reports/services",
     "reports/wrong_patient",
     "storage/services",
@@ -161,6 +165,8 @@ OF_A_ROW = [
     "orders/manifests/selectors",
     "orders/selectors",
     "orders/worklist",
+    "questions/answers",
+    "questions/selectors",
     "reports/release",
     "reports/selectors",
     "dashboard/engine_line",

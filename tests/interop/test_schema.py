@@ -16,7 +16,10 @@ from hypothesis import HealthCheck, settings
 from schemathesis.config import SchemathesisConfig
 
 from accounts.roles import Role
-from tests.factories import make_token
+from accounts.services import actor_for
+from questions import services
+from questions.requests import QuestionRequest
+from tests.factories import make_token, make_user
 from tests.interop.caller import Site
 
 EXAMPLES = int(os.environ.get("SCHEMA_EXAMPLES", "6"))
@@ -46,7 +49,14 @@ def place(db):
     user = site.user(Role.DIRECTOR)
     caller = site.caller()
     order = site.order(caller)
-    made = {"pk": {"orders": order["id"], "intakes": site.upload(caller)}, "test": str(site.test.pk), "token": make_token(user)}
+    deployment = site.test.deployment_id
+    asking = QuestionRequest(site.test.definition.laboratory_id, deployment, "continue", ">a\nACGTACGTAC", settings={"seed": 1})
+    asker = make_user(role=Role.DIRECTOR, organisation=site.test.definition.laboratory)
+    question = services.ask(actor=actor_for(asker), request=asking)
+    made = {
+        "pk": {"orders": order["id"], "intakes": site.upload(caller), "questions": str(question.pk)}, "test": str(site.test.pk),
+        "deployment": deployment, "token": make_token(user), "asker": make_token(asker),
+    }  # fmt: skip
     for signal in (request_started, request_finished):
         signal.disconnect(close_old_connections)
     yield made
@@ -59,18 +69,21 @@ def place(db):
 def test_every_answer_is_as_the_document_says(case, place):
     cache.clear()  # of refused tokens
     _make_real(case, place)
-    case.call_and_validate(headers={"Authorization": f"Bearer {place['token']}"})
+    token = place["asker" if case.path.startswith(("/questions", "/deployments", "/api/v1/questions")) else "token"]
+    case.call_and_validate(headers={"Authorization": f"Bearer {token}"})
 
 
 def _make_real(case, place):
     """Ids that exist, in half of the places where any id would do: made-up ones lead nowhere."""
     pk = case.path_parameters.get("pk") if case.path_parameters else None
     if _drawn(pk):
-        case.path_parameters["pk"] = place["pk"]["intakes" if "/intakes" in case.path else "orders"]
+        case.path_parameters["pk"] = place["pk"][next(part for part in place["pk"] if f"/{part}" in case.path)]
     if case.query and _drawn(case.query.get("test")):
         case.query["test"] = place["test"]
     if isinstance(case.body, dict) and _drawn(case.body.get("intake")):
         case.body["intake"] = place["pk"]["intakes"]
+    if isinstance(case.body, dict) and isinstance(case.body.get("deployment"), str):
+        case.body["deployment"] = place["deployment"]
 
 
 def _drawn(value):

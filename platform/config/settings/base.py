@@ -50,6 +50,7 @@ INSTALLED_APPS = [
     "engine_queue.apps.EngineQueueConfig",
     "orders.apps.OrdersConfig",
     "reports.apps.ReportsConfig",
+    "questions.apps.QuestionsConfig",
     "casefile.apps.CasefileConfig",
     "interop.apps.InteropConfig",
     "dashboard.apps.DashboardConfig",

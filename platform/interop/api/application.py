@@ -10,14 +10,15 @@ from ninja.parser import Parser
 
 from foundation.reasons import Reason
 from interop import json_text
-from interop.api import intakes, orders, results, steering, who
+from interop.api import intakes, orders, questions, results, steering, who
 from interop.api.gate import JSON
 from interop.problems import NO_STORE, ApiError, Fault, Problem, problem_of
 
 VERSION = "1.0.0"
 DESCRIPTION = (
-    "Orders, their uploads and their results, for programs. The same services and rights as the pages; every answer to a POST comes"
-    " after its commit. Errors are RFC 9457 problem details. The page /api/ says how to get a token and what each code means."
+    "Orders, their uploads and their results, and questions about plain sequences, for programs. The same services and rights as"
+    " the pages; every answer to a POST comes after its commit. Errors are RFC 9457 problem details. The page /api/ says how to get"
+    " a token and what each code means."
 )
 
 
@@ -59,7 +60,7 @@ def build() -> Api:
         docs_url=None,
         parser=StrictJson(),
     )
-    for router in (who.router, intakes.router, orders.router, steering.router, results.router):
+    for router in (who.router, intakes.router, orders.router, steering.router, results.router, questions.router):
         made.add_router("", router)
     for kind in (Exception, ValidationError, HttpError):
         made.add_exception_handler(kind, _answer)

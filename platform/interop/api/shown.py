@@ -93,7 +93,7 @@ def order(order: Order, alike: Iterable[Alike], *, released: bool, finish: Finis
         intake=order.intake_id,
         cancelled_reason=order.cancelled_reason,
         released=released,
-        estimate=_estimate(finish),
+        estimate=estimate(finish),
         looks_like=[_looks_like(one) for one in alike],
     )
 
@@ -145,7 +145,8 @@ def _trouble(problem: dict[str, Any]) -> shapes.Trouble:
     )
 
 
-def _estimate(finish: Finish | None) -> shapes.Estimate | None:
+def estimate(finish: Finish | None) -> shapes.Estimate | None:
+    """When work will be done, where that can be said."""
     if finish is None:
         return None
     return shapes.Estimate(

@@ -1,0 +1,1 @@
+"""Questions: plain sequences that somebody of a laboratory has scored, continued or embedded. Research use, no report."""

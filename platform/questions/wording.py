@@ -1,0 +1,22 @@
+"""What is said of a question that cannot be asked as it stands: one sentence each, with the line that it speaks of."""
+
+NOTHING = "There is no sequence yet. Type or paste one: letters alone, or FASTA."
+LETTER = "Line {line}: {character} is no base. Only A, C, G, T, U and the ambiguity codes N R Y S W K M B D H V are read."
+NO_BASES = "Line {line}: “{name}” has no bases."
+TOO_SHORT = "Line {line}: “{name}” has {length} bases; at least {least} are needed."
+TOO_LONG = "Line {line}: “{name}” has {length:,} bases; {model} takes at most {most:,} here."
+TOO_MANY = "Line {line}: here begins sequence {number:,}; at most {most} fit in one question."
+TOO_MUCH = "The sequences have {bases:,} bases in all; at most {most:,} fit in one question."
+MORE = "{count:,} more faults follow."
+IDENTIFIES = (
+    "Line {line}: “{name}” is the record number, specimen or accession of a patient here. A question names nobody: rename it."
+)
+BUSY = "{count} of your questions are still open, and no more may be. Wait for one, or cancel one."
+STAT = "A question is never STAT: nothing that is asked delays a patient’s result."
+PRIORITY = "Your role asks routine questions; to ask a more urgent one needs the right “promote”."
+MODEL = "There is no such deployed model here."
+LABORATORY = "You cannot ask for this laboratory."
+SETTING = "This belongs to another kind of question."
+NUMBER = "This has to be {wanted}."
+GENERATED = "{count:,} bases would be generated in all; at most {most:,} are. Ask for fewer bases, samples or sequences."
+SAME_SAMPLES = "At temperature 0 every sample is the same: ask for one."
