@@ -21,6 +21,7 @@ WORDS = {
     Verb.CANCEL: "Cancel orders",
     Verb.HOLD: "Hold orders and let them go on",
     Verb.PROMOTE: "Make orders more or less urgent",
+    Verb.ASK: "Ask models about plain sequences, and read what the laboratory asked",
 }
 LIVES = [(7, "7 days"), (30, "30 days"), (90, "90 days"), (180, "180 days"), (365, "one year")]
 

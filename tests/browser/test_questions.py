@@ -1,16 +1,26 @@
 """A question by keyboard alone: typed, counted, asked, watched until it is answered, taken away as a file."""
 
 import json
+import os
 
 import pytest
 from playwright.sync_api import expect
 
 from questions.models import Question
-from tests.browser.served import NARROW, elsewhere
+from tests.browser.served import NARROW, WIDE, elsewhere
 from tests.browser.test_every_page import serious
 
 pytestmark = pytest.mark.browser
+PICTURES = os.environ.get("HELICASE_SCREENSHOTS", "")  # a folder for screenshots, as they are kept in docs/screenshots
 SEQUENCE = "ATGAAAGCGTTAACGGCCAGGCAACAAGAGGTGTTTGATCTCATCCGTGATCACATCAGCC"
+
+
+def pictured(page, name):
+    """Kept at both widths, where somebody wants to look at them."""
+    for size in (WIDE, NARROW) if PICTURES else ():
+        page.set_viewport_size(size)
+        page.screenshot(path=f"{PICTURES}/{name}-{size['width']}.png", full_page=True)
+    page.set_viewport_size(WIDE)
 
 
 def test_a_question_is_asked_by_keyboard_and_its_answer_taken_away(person, served):
@@ -27,12 +37,14 @@ def test_a_question_is_asked_by_keyboard_and_its_answer_taken_away(person, serve
     page.fill("#id_text", f">lexA start\n{SEQUENCE}\n>other\n{SEQUENCE[::-1]}")
     expect(page.locator("#amount")).to_contain_text("2 sequences, 122 bases")
     assert page.locator("#id_length").is_hidden() and serious(page) == []
+    pictured(page, "question-form")
     page.keyboard.press("Control+Enter")
     expect(page.locator("#state")).to_have_text("Waiting")
     served.start_workers()
     expect(page.locator("#state")).to_have_text("Answered", timeout=120_000)
     expect(page.locator("#answer svg")).to_have_count(4)
     assert serious(page) == []
+    pictured(page, "question-score")
     with page.expect_download() as taken:
         page.click("text=answer.json")
     said = json.loads(taken.value.path().read_text())

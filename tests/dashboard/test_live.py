@@ -14,8 +14,10 @@ from accounts.models import Membership, User
 from config.asgi import application
 from dashboard import consumers, following
 from orders import hints
+from questions import hints as question_hints
 from tests.dashboard.people import Ward
 from tests.factories import make_laboratory, make_user
+from tests.questions.people import Bench
 
 ORDER, WORKLIST = "/live/orders/{}", "/live/worklist"
 
@@ -92,6 +94,15 @@ def test_a_colleague_hears_that_an_order_moved_and_nothing_else(ward, path):
 @pytest.mark.parametrize("role", ["director", "analyst", "requester", "administrator"])
 def test_a_stranger_is_refused_at_the_socket_of_an_order(ward, role):
     assert heard(ORDER.format(ward.order().pk), session(role, make_laboratory())) is False
+
+
+def test_who_may_see_a_question_hears_that_it_moved_and_nobody_else_does(ward):
+    question = Bench(takes=False).asks()
+    path, laboratory = f"/live/questions/{question.pk}", question.organisation
+    [said] = heard(path, session("reviewer", laboratory), lambda: question_hints.changed(question))
+    assert said == {"order": str(question.pk), "version": 0}
+    strangers = [session("director", make_laboratory()), session("requester", laboratory), Client()]
+    assert [heard(path, one) for one in strangers] == [False] * 3
 
 
 @pytest.mark.parametrize("path", [ORDER, WORKLIST])

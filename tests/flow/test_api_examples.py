@@ -12,6 +12,7 @@ import pytest
 from accounts.models import User
 from config import demo
 from orders.models import Order
+from questions.models import Question
 from supervisor.ports import LOCALHOST, Reservation
 from tests.browser.served import uploads_checked
 from tests.engine_queue.workers import Crowd, crowd
@@ -68,6 +69,8 @@ def test_the_examples_place_a_stat_order_and_fetch_its_scores(served: tuple[Crow
     lines = run(["bash", "-euo", "pipefail", "-c", example("bash")], environment, workers.folder).splitlines()
     assert lines[0].startswith("accession,") and len(lines) == 201
     assert Order.objects.filter(priority="stat", items_total=200, scored_at__isnull=False).count() == 1
+    continued = run([sys.executable, "-c", example("python question")], environment, workers.folder).strip()
+    assert len(continued) == 30 and set(continued) <= set("ACGT") and Question.objects.get().run.seed == 7
 
 
 def test_the_python_example_has_ten_lines() -> None:
