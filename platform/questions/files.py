@@ -57,12 +57,15 @@ def settings_of(question: Question) -> dict[str, Any]:
 
 
 def numpy_array(vectors: Sequence[Sequence[float]]) -> bytes:
-    """A matrix of float32 in NumPy's format, version 1.0: one row a sequence; of one without an answer NaN."""
+    """A matrix of float64 in NumPy's format, version 1.0: one row a sequence; of one without an answer NaN.
+
+    The mean over all positions is a float64, which float32 would round.
+    """
     width = max(map(len, vectors), default=0)
-    header = f"{{'descr': '<f4', 'fortran_order': False, 'shape': ({len(vectors)}, {width}), }}"
+    header = f"{{'descr': '<f8', 'fortran_order': False, 'shape': ({len(vectors)}, {width}), }}"
     padded = header + " " * (-(len(header) + 11) % 64) + "\n"
     head = b"\x93NUMPY\x01\x00" + struct.pack("<H", len(padded)) + padded.encode()
-    return head + b"".join(struct.pack(f"<{width}f", *(row or [math.nan] * width)) for row in vectors)
+    return head + b"".join(struct.pack(f"<{width}d", *(row or [math.nan] * width)) for row in vectors)
 
 
 def _plain(question: Question, one: Answer) -> dict[str, Any]:
