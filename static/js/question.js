@@ -53,6 +53,7 @@ export function startQuestion() {
   if (!form) return;
   (document.getElementById("error-summary") || form.elements.namedItem("text")).focus();
   keep(form);
+  form.elements.namedItem("text").addEventListener("input", () => document.getElementById("id_text_error").replaceChildren());
   sent("no");
   form.addEventListener("submit", () => sent("yes"));
   document.addEventListener("keydown", (event) => {

@@ -36,6 +36,8 @@ def test_a_question_is_asked_by_keyboard_and_its_answer_taken_away(person, serve
     expect(page.locator("#error-summary")).to_contain_text("Line 4")
     page.fill("#id_text", f">lexA start\n{SEQUENCE}\n>other\n{SEQUENCE[::-1]}")
     expect(page.locator("#amount")).to_contain_text("2 sequences, 122 bases")
+    expect(page.locator("#id_text_error li")).to_have_count(0)  # it spoke of the text as it was
+    page.check("#id_priority_asap")  # before the demonstration order, whose tickets another broker has
     assert page.locator("#id_length").is_hidden() and serious(page) == []
     pictured(page, "question-form")
     page.keyboard.press("Control+Enter")
