@@ -33,7 +33,7 @@ def _finish(path: str, method: str, operation: dict[str, Any]) -> None:
     statuses = set(ALWAYS)
     if method == "post":
         statuses |= {*WRITING, *(STEERING if any(one["name"] == "If-Match" for one in operation["parameters"]) else ())}
-    if "/results" in path or "/report" in path:
+    if any(part in path for part in ("/result", "/report")):
         statuses |= set(SCORES)
     for status in sorted(statuses):
         operation["responses"][status] = _problem(status)
