@@ -124,7 +124,8 @@ def expire() -> int:
 
 
 def _locked(actor: Actor, pk: UUID) -> Draft | None:
-    rows = Draft.objects.for_actor(actor).filter(owner_id=actor.id).select_for_update(of=("self",)).select_related("order")
+    # Without its order: a row that was waited for comes back as it is now, but what is joined to it as it was before.
+    rows = Draft.objects.for_actor(actor).filter(owner_id=actor.id).select_for_update(of=("self",))
     found: Draft | None = rows.filter(pk=pk).first()
     return found
 

@@ -21,6 +21,10 @@ from orders.remarks import remark
 MEANS = dict(DelayNotice.MEANS)
 
 
+class Told(Refused):
+    """This very notice is there already: a form was sent twice, or two people wrote down one call."""
+
+
 def is_late(order: Order) -> bool:
     """Whether a due time that still counts has passed. On hold the clocks stand: then, whether it had when they were stopped."""
     if order.ended_at is not None:
@@ -31,7 +35,7 @@ def is_late(order: Order) -> bool:
 
 
 def tell(*, order: Order, told: str, means: str, words: str, told_at: datetime | None, actor: Actor) -> DelayNotice:
-    """Keep that somebody was told of the delay of an open order. Raises `NotPermitted`, `InvalidOrder` or `Refused`."""
+    """Keep that somebody was told of the delay of an open order. Raises `NotPermitted`, `InvalidOrder`, `Told` or `Refused`."""
     require(actor, Verb.TELL_DELAY, order.performing_laboratory_id)
     now, whom = clock.now(), " ".join(told.split())
     if wrong := problems(order, told=told, means=means, told_at=told_at):
@@ -41,6 +45,7 @@ def tell(*, order: Order, told: str, means: str, words: str, told_at: datetime |
         locked = Order.objects.select_for_update(of=("self",)).get(pk=order.pk)
         if locked.state not in Order.OPEN:
             raise Refused("This order is closed: there is no delay any more to tell of.", code="order.closed")
+        _require_new(locked, whom, means, cast(datetime, told_at))
         made = DelayNotice.objects.create(
             organisation_id=locked.performing_laboratory_id, order=locked, told=whom, means=means, words=note,
             told_at=cast(datetime, told_at), by_id=cast(UUID, actor.id), recorded_at=now,
@@ -53,6 +58,12 @@ def tell(*, order: Order, told: str, means: str, words: str, told_at: datetime |
         )
         hints.changed(locked)
     return made
+
+
+def _require_new(locked: Order, whom: str, means: str, told_at: datetime) -> None:
+    before = DelayNotice.objects.filter(order=locked, told__iexact=whom, means=means, told_at=told_at).select_related("by").first()
+    if before is not None:
+        raise Told(f"{before.by} has written this down already. It is kept once.", code="delay.told")
 
 
 def problems(order: Order, *, told: str, means: str, told_at: datetime | None) -> dict[str, list[str]]:
