@@ -15,11 +15,12 @@ from dashboard.wording import FLAGS, counted, duration, flag, parked
 from engine_queue.models import Run
 from foundation.actor import Actor
 from notices.wording import words as escalated
-from orders import duplicates, selectors
+from orders import duplicates, needs, selectors, specimen_corrections
 from orders.holding import may_answer
 from orders.machines import IN_ERROR
 from orders.models import Demotion, HoldRequest, Order
 from orders.replacing import may_replace
+from orders.specimen_models import condition_in_words
 from reports import wrong_patient
 from reports.release import may_see_scores
 from reports.selectors import ResultsPanel, asked, results_panel
@@ -44,6 +45,9 @@ _TITLES = {
     ("orders.order", "order.specimen_received"): "Specimen received",
     ("orders.order", "order.specimen_rejected"): "Specimen rejected",
     ("orders.order", "order.rejection_read"): "Rejection read",
+    ("orders.order", "order.reception_taken_back"): "Reception taken back",
+    ("orders.order", "order.rejection_taken_back"): "Rejection taken back",
+    ("orders.order", "order.recollected"): "Ordered again on a new specimen",
     ("orders.order", "order.promoted"): "Made more urgent",
     ("orders.order", "order.demoted"): "Made less urgent",
     ("orders.order", "order.stat_reason_given"): "Reason for STAT given",
@@ -126,6 +130,7 @@ def whole(actor: Actor, order: Order, parameters: Mapping[str, str]) -> dict[str
         "signatures": counted(int(order.test_version.signatures[order.priority]), "person signs", "people sign"),
         "may_see": panel is not None or may_see_scores(actor, order),
         "may_cancel": may_cancel(actor, order),
+        "taken_back": specimen_corrections.taken_back(order),
         "may_recollect": repeating.may_recollect(actor, order),
         "may_repeat": repeating.may_repeat(actor, order),
         "may_audit": actor.may(Verb.VIEW_AUDIT, order.performing_laboratory_id),
@@ -199,10 +204,10 @@ def _detail(event: Event, order: Order, names: Mapping[str, str]) -> str:
         case "orders.order", "order.attention":
             return flag(event.reason)
         case "orders.order", "order.specimen_received":
-            said = order.specimen.condition_said
+            said = condition_in_words(str(event.facts.get("condition", "")), "")
             return f"{said}, by {event.actor_name}" if said else f"by {event.actor_name}"
         case "orders.order", "order.specimen_rejected":
-            return f"{flag(event.reason)} {order.specimen.rejected_words} By {event.actor_name}".replace("  ", " ")
+            return f"{flag(event.reason)} By {event.actor_name}"
         case "orders.order", "order.promoted" | "order.demoted":
             return f"{event.facts['from']} → {event.facts['to']}, by {event.actor_name}"
         case "orders.order", "order.held":
@@ -264,11 +269,11 @@ def _upcoming(order: Order, seen: Outlook) -> str:
 
 def flags(order: Order) -> list[str]:
     """What a reader must know before he reads on."""
-    settled = order.ended_at is not None and parked(order.attention)  # cancelled: there is no way out to point to any more
-    found = [flag(order.attention)] if order.attention and not settled else []
+    ended = order.ended_at is not None  # cancelled: there is no way out to point to any more
+    found = [flag(code) for code in needs.codes(order) if not (ended and parked(code))]
     if order.hold_reason and order.ended_at is None:
         found.append(f"On hold: {flag(order.hold_reason)}")
-    if order.priority == "stat" and not order.stat_reason and order.attention != "stat.reason-missing":
+    if order.priority == "stat" and not order.stat_reason and "stat.reason-missing" not in needs.codes(order):
         found.append(FLAGS["stat.reason-missing"])
     return found + [str(problem["reason"]) for problem in order.intake.problems if problem.get("fatal") is False]
 
@@ -326,7 +331,9 @@ def token(order: Order, seen: Outlook, request: HoldRequest | None, unread: Sequ
     """Changes whenever more than the counts has changed, so that the page re-reads its other parts too."""
     stops = seen.earlier + len(seen.stops) - 0.5 * (seen.standing is not None)
     asked, told = request.pk if request else "", unread[-1].pk if unread else ""
-    return f"{order.state}.{order.attention}.{order.hold_reason}.{order.priority}.{order.risk}.{stops:g}.{asked}.{told}"
+    return (
+        f"{order.state}.{'.'.join(needs.codes(order))}.{order.hold_reason}.{order.priority}.{order.risk}.{stops:g}.{asked}.{told}"
+    )
 
 
 def may_cancel(actor: Actor, order: Order) -> bool:

@@ -10,16 +10,17 @@ from dashboard import local_time
 from foundation import clock
 from foundation.actor import Actor
 from foundation.errors import HelicaseError, Refused
-from orders import arrivals, reception, rejection
+from orders import arrivals, reception, rejection, specimen_corrections
 from orders.errors import InvalidOrder
 from orders.models import Order
 from orders.reception import Arrival
-from orders.specimen_models import Condition
+from orders.specimen_models import Condition, SpecimenCorrection
 
 FOLDS = (("0", "the first one (summer time)"), ("1", "the second one (standard time)"))
 DONE = {
     "receive": "The specimen of order {} is received.",
     "reject": "The specimen of order {} is rejected, and its requester is told.",
+    "take_back": "It is taken back. What stood on the specimen of order {} stays on record.",
     "read": "You have read that the specimen of order {} was rejected.",
 }
 
@@ -32,8 +33,10 @@ class SpecimenPage:
     zone: ZoneInfo
     may_receive: bool
     may_reject: bool
+    may_take_back: bool
     typed: Mapping[str, str]
     errors: dict[str, list[str]] = field(default_factory=dict)
+    taken_back: list[SpecimenCorrection] = field(default_factory=list)  # what was a mistake, the latest first
     deed: str = ""  # what was asked for when something was wrong
 
     @property
@@ -78,6 +81,8 @@ def page(actor: Actor, order: Order, typed: Mapping[str, str] | None = None, err
         zone=zone,
         may_receive=state == "expected" and actor.may(Verb.RECEIVE_SPECIMEN, laboratory),
         may_reject=state != "rejected" and order.state in Order.OPEN and actor.may(Verb.REJECT_SPECIMEN, laboratory),
+        may_take_back=specimen_corrections.may_correct(actor, order),
+        taken_back=specimen_corrections.taken_back(order),
         typed=typed or default,
         errors=_errors(error),
         deed=(typed or {}).get("do", ""),
@@ -88,7 +93,8 @@ def may_see_to(actor: Actor, order: Order) -> bool:
     """Whether this person receives or rejects the specimen of this order as it stands."""
     state, laboratory = order.specimen.state, order.performing_laboratory_id
     receives = state == "expected" and actor.may(Verb.RECEIVE_SPECIMEN, laboratory)
-    return receives or (state != "rejected" and order.state in Order.OPEN and actor.may(Verb.REJECT_SPECIMEN, laboratory))
+    rejects = state != "rejected" and order.state in Order.OPEN and actor.may(Verb.REJECT_SPECIMEN, laboratory)
+    return receives or rejects or specimen_corrections.may_correct(actor, order)
 
 
 def change(*, actor: Actor, order: Order, data: Mapping[str, str]) -> str:
@@ -98,6 +104,11 @@ def change(*, actor: Actor, order: Order, data: Mapping[str, str]) -> str:
             reception.receive(order=order, arrival=_arrival(order, data), actor=actor)
         case "reject":
             rejection.reject(order=order, reason=data.get("reason", ""), words=data.get("rejected_words", ""), actor=actor)
+        case "take_back":
+            seen = data.get("version", "")
+            version = int(seen) if seen.isdecimal() and len(seen) < 10 else 0
+            words = data.get("correction_words", "")
+            specimen_corrections.take_back(order=order, words=words, actor=actor, expected_version=version)
         case "read":
             rejection.read(order=order, actor=actor)
         case _:

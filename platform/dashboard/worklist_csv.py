@@ -19,7 +19,7 @@ from dashboard.worklist_filters import Asked
 from foundation import clock
 from foundation.actor import Actor
 from foundation.errors import NotPermitted
-from orders import delays, worklist
+from orders import delays, needs, worklist
 from orders.models import Order
 from reports.spreadsheet import disarmed
 
@@ -43,7 +43,7 @@ _COLUMNS: dict[str, Callable[[Order], str | int | datetime | None]] = {
     "closed": lambda order: order.ended_at,
     "late": lambda order: "yes" if _late(order) else "no",
     "on_hold": lambda order: flag(order.hold_reason) if order.hold_reason else "",
-    "needs_attention": lambda order: flag(order.attention) if order.attention else "",
+    "needs_attention": lambda order: " ".join(flag(code) for code in needs.codes(order)),
 }
 
 

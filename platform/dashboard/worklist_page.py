@@ -15,7 +15,7 @@ from dashboard.saved_filters import Kept
 from dashboard.wording import WAYS_OUT, between, flag, parked
 from dashboard.worklist_filters import Asked
 from foundation.actor import Actor
-from orders import arrivals, keys, several, worklist
+from orders import arrivals, keys, needs, several, worklist
 from orders.estimates import Finish
 from orders.holding import may_answer
 from orders.keys import Cursor
@@ -182,8 +182,7 @@ def row(order: Order, actor: Actor, place: str, finish: Finish | None) -> Row:
 
 def _progress(order: Order) -> tuple[str, str]:
     if order.attention and order.ended_at is None:
-        what = re.split(r"[.:;] ?", flag(order.attention), maxsplit=1)[0]
-        return "▲ needs a person", f"{what}: {WAYS_OUT[order.attention]}" if parked(order.attention) else what
+        return "▲ needs a person", "; ".join(_need(code) for code in needs.codes(order))
     if order.state == IN_ERROR:
         return "not valid", "entered in error: wrong patient"
     if order.hold_reason and order.ended_at is None:
@@ -193,6 +192,12 @@ def _progress(order: Order) -> tuple[str, str]:
     if order.scored_at is not None:
         return "unsigned draft report" if order.ended_at is None else stages.scored_in(order), _exceptions(order)
     return ("waiting for the engine" if order.state == "accepted" else ""), _exceptions(order)
+
+
+def _need(code: str) -> str:
+    """What a person is needed for, in a few words, and the way out where there is one alone."""
+    what = re.split(r"[.:;] ?", flag(code), maxsplit=1)[0]
+    return f"{what}: {WAYS_OUT[code]}" if parked(code) else what
 
 
 def _exceptions(order: Order) -> str:

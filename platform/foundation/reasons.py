@@ -161,6 +161,7 @@ class Reason(StrEnum):
     ORDER_CONFLICT = "order.conflict", "Order {accession} already stands for this upload or number, with other details."
     ORDER_CANCELLED = "order.cancelled", "A person cancelled the order; the order says why."
     ORDER_REPLACED = "order.replaced", "Another order has replaced this one; it says what was changed."
+    ORDER_RECOLLECTED = "order.recollected", "Its specimen was rejected, and it was ordered again on a new one."
     ORDER_WRONG_PATIENT = "order.wrong-patient", "The order was for the wrong patient: it and its reports were entered in error."
     IDENTITY_MISMATCH = (
         "identity.mismatch",
@@ -178,6 +179,10 @@ class Reason(StrEnum):
     SPECIMEN_LEAKED = "specimen.leaked", "The specimen has leaked."
     SPECIMEN_TOO_OLD = "specimen.too-old", "The specimen is too old."
     SPECIMEN_OTHER = "specimen.other", "The specimen cannot be used for another reason, which is given in words."
+    SPECIMEN_TAKEN_BACK = (
+        "specimen.taken-back",
+        "A reception or rejection was a mistake and was taken back; what it said stays on record.",
+    )
     IDENTITY_STATEMENT_WRONG = "identity.statement-wrong", "It is the known patient; what the order stated was wrong."
     IDENTITY_RECORD_WRONG = "identity.record-wrong", "It is the known patient; the record was wrong, and was corrected."
     IDENTITY_ANOTHER = "identity.another-person", "It is another person than the known one; the number was corrected."

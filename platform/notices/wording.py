@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 CLOCKS = {"result": "results", "report": "the report"}
-KINDS = ("order.escalated", "order.demoted", "order.specimen_rejected", "webhook.test")
+KINDS = ("order.escalated", "order.demoted", "order.specimen_rejected", "order.rejection_taken_back", "webhook.test")
 
 
 def words(kind: str, facts: Mapping[str, Any]) -> str:
@@ -20,6 +20,8 @@ def words(kind: str, facts: Mapping[str, Any]) -> str:
             return f"was made less urgent by {facts.get('by', 'somebody')}: {facts.get('from')} → {facts.get('to')}"
         case "order.specimen_rejected":
             return "its specimen was rejected: without a new one there is no result"
+        case "order.rejection_taken_back":
+            return "the rejection of its specimen was a mistake and was taken back: nothing new is needed"
         case "webhook.test":
             return "a test message, asked for on the page of webhooks"
     return kind.replace(".", ": ").replace("_", " ")

@@ -13,7 +13,7 @@ from foundation import clock
 from foundation.actor import Actor
 from foundation.errors import NotPermitted, Refused, Stale
 from foundation.reasons import Reason
-from orders import hints, identity, patients, services
+from orders import hints, identity, needs, patients, services
 from orders.errors import InvalidOrder
 from orders.machines import IDENTITY_CHECK
 from orders.models import IdentityCheck, Order, Patient, PatientIdentifier
@@ -168,16 +168,17 @@ def _run(order: Order, check: IdentityCheck, decision: Reason, actor: Actor, pat
 def _seen(order: Order, decision: Reason, actor: Actor, check: IdentityCheck) -> None:
     """Write what the order waits for now, its event, and tell open pages."""
     open_again = check if check.state == "open" else None
-    waits_for = services.flag(
+    if open_again is None:
+        needs.settle(order, str(Reason.IDENTITY_MISMATCH))
+    waits_for = services.flags(
         order.priority,
         order.stat_reason,
         contradicted=open_again.known if open_again else None,
         conflicts_with=order.conflicts_with,
     )
-    if order.attention in ("", Reason.IDENTITY_MISMATCH):  # another matter stays a matter
-        order.attention = waits_for
+    needs.add(order, *waits_for)
     order.version, order.edits = order.version + 1, order.edits + 1
-    order.save(update_fields=["attention", "version", "edits"])
+    order.save(update_fields=[*needs.COLUMNS, "version", "edits"])
     facts = {"check": check.pk, "patient": str(order.patient_id)}
     audit.record(
         actor=actor, action="order.identity_decided", obj=order, organisation_id=order.performing_laboratory_id,

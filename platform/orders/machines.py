@@ -31,7 +31,9 @@ SPECIMEN = Machine(
     initial=frozenset({"expected"}),
     edges={
         "expected": frozenset({"received", "rejected"}),  # rejected at once: it came, and nobody could use it
-        "received": frozenset({"rejected"}),
+        # Back: what stood there was a mistake, and is kept as a row of its own.
+        "received": frozenset({"rejected", "expected"}),
+        "rejected": frozenset({"received", "expected"}),
     },
 )
 

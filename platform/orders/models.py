@@ -18,7 +18,7 @@ from engine_queue.models import Item, ItemSet
 from foundation.scoping import ScopedManager
 from orders.identity_models import IdentityCheck, Merge, Move, PatientChange
 from orders.manifests.rows import Manifest, ManifestRow
-from orders.specimen_models import Specimen
+from orders.specimen_models import Specimen, SpecimenCorrection
 from registry.models import Calendar, TestVersion
 from registry.priority import PRIORITY_RANK, Priority
 from storage.models import StoredFile
@@ -31,6 +31,7 @@ __all__ = [
     "Move",
     "PatientChange",
     "Specimen",
+    "SpecimenCorrection",
 ]  # nouns with files of their own
 _PARTIES = ("ordering_organisation_id", "performing_laboratory_id")
 
@@ -238,6 +239,7 @@ class Order(models.Model):
     hold_reason = models.CharField(max_length=60, blank=True)
     hold_agreed = models.BooleanField(default=False, db_default=False)  # its requester put it on hold, or two people did
     attention = models.CharField(max_length=60, blank=True)  # reason code; blank: nothing needs a person
+    attention_also = ArrayField(models.CharField(max_length=60), default=list, db_default=[], blank=True)  # behind it
     conflicts_with = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="+")  # same placer number
     cancelled_reason = models.CharField(max_length=500, blank=True)  # a person's words; the event holds a code
     items_total = models.PositiveIntegerField()

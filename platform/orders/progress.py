@@ -9,7 +9,7 @@ from engine_queue.models import Run, RunKind
 from foundation import clock
 from foundation.actor import process
 from foundation.reasons import Reason
-from orders import hints, urgency
+from orders import hints, needs, urgency
 from orders.machines import ORDER
 from orders.models import Order
 
@@ -44,9 +44,9 @@ def _results(order: Order, fact: "Fact") -> None:
     order.items_done += len(fact.results)
     order.version += 1
     changes = ["items_done", "version"]
-    if not order.attention and any(result.failure for result in fact.results):
-        order.attention = str(Reason.RESULT_ITEM_FAILED)
-        changes.append("attention")
+    if any(result.failure for result in fact.results):
+        needs.add(order, str(Reason.RESULT_ITEM_FAILED))
+        changes += needs.COLUMNS
     order.save(update_fields=changes)
 
 
@@ -55,9 +55,9 @@ def _scored(order: Order, fact: "Fact") -> None:
 
 
 def _attention(order: Order, fact: "Fact") -> None:
-    order.attention = fact.reason
+    needs.add(order, fact.reason, front=True)
     order.version += 1
-    order.save(update_fields=["attention", "version"])
+    order.save(update_fields=[*needs.COLUMNS, "version"])
     audit.record(
         actor=process(fact.worker),
         action="order.attention",
@@ -68,21 +68,24 @@ def _attention(order: Order, fact: "Fact") -> None:
 
 
 def _resumed(order: Order, fact: "Fact") -> None:
-    """A person has seen to a job: the order's flag goes, unless it speaks of something else or another job still waits."""
-    if order.attention != fact.reason or fact.run.jobs.exclude(attention="").exists():
+    """A person has seen to a job: its flag goes, unless another job still waits for the same; other flags stay."""
+    if fact.reason not in needs.codes(order) or fact.run.jobs.filter(attention=fact.reason).exists():
         return
-    order.attention = _still_open(order, fact.run)
+    needs.settle(order, fact.reason)
+    if not order.attention:
+        needs.add(order, *_still_open(order, fact.run))
     order.version += 1
-    order.save(update_fields=["attention", "version"])
+    order.save(update_fields=[*needs.COLUMNS, "version"])
 
 
-def _still_open(order: Order, run: Run) -> str:
-    """What else of the order needs a person: a flag that the job's had taken the place of."""
-    if order.specimen.state == "rejected":
-        return str(Reason.SPECIMEN_REJECTED)
-    if urgency.lacks_reason(order):
-        return str(Reason.STAT_REASON_MISSING)
-    return str(Reason.RESULT_ITEM_FAILED) if run.results.exclude(failure="").exists() else ""
+def _still_open(order: Order, run: Run) -> list[str]:
+    """What else of the order needs a person, where no flag says it."""
+    stands = {
+        Reason.SPECIMEN_REJECTED: order.specimen.state == "rejected",
+        Reason.STAT_REASON_MISSING: urgency.lacks_reason(order),
+        Reason.RESULT_ITEM_FAILED: run.results.exclude(failure="").exists(),
+    }
+    return [str(reason) for reason, so in stands.items() if so]
 
 
 def _moved(order: Order, fact: "Fact") -> None:

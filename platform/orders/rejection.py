@@ -15,7 +15,7 @@ from foundation import clock
 from foundation.actor import Actor
 from foundation.errors import Refused
 from foundation.reasons import Reason
-from orders import hints, reception, urgency
+from orders import hints, needs, reception, urgency
 from orders.errors import InvalidOrder
 from orders.machines import ORDER, SPECIMEN
 from orders.models import Order, Specimen
@@ -57,7 +57,7 @@ def reject(*, order: Order, reason: str, words: str, actor: Actor) -> Specimen:
         audit.transition(SPECIMEN, specimen, to="rejected", actor=actor, reason=reason, **facts)
         reception.tell(locked, "order.specimen_rejected", actor, reason=reason, facts={})
         _put_aside(locked, actor)
-        payload = {"order": str(locked.pk), "specimen": str(specimen.pk), "reason": reason}
+        payload = {"order": str(locked.pk), "specimen": str(specimen.pk), "reason": reason, "version": specimen.version}
         outbox.post(topic=TOPIC, payload=payload, organisation_id=locked.ordering_organisation_id)
         return specimen
 
@@ -83,8 +83,8 @@ def _put_aside(locked: Order, actor: Actor) -> None:
         audit.transition(ORDER, locked, to="rejected", actor=actor, reason=said, risk="", **changes)
         hints.changed(locked)
         return
-    locked.attention = said
-    locked.save(update_fields=["attention"])
+    needs.add(locked, said, front=True)
+    locked.save(update_fields=needs.COLUMNS)
     urgency.void_request(locked, actor)
     if not locked.hold_reason:
         urgency.put_on_hold(locked, str(Reason.HOLD_SPECIMEN), actor, {}, agreed=True)

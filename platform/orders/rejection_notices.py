@@ -10,7 +10,7 @@ from notices import services as notices
 from notices.services import Audience, Told
 from orders.models import Order
 
-KIND = "order.specimen_rejected"
+KIND, TAKEN_BACK = "order.specimen_rejected", "order.rejection_taken_back"
 _ORDERING = [role for role, verbs in TABLE.items() if Verb.PLACE in verbs and role is not Role.SERVICE]
 
 
@@ -20,8 +20,10 @@ def deliver(payload: Mapping[str, Any]) -> None:
     there = Membership.objects.filter(organisation_id=order.ordering_organisation_id, ended_at=None, user__is_active=True)
     people: set[UUID] = set(there.filter(role__in=_ORDERING).values_list("user_id", flat=True))
     parties = [order.performing_laboratory_id, order.ordering_organisation_id]
+    back, version = payload.get("taken_back"), payload.get("version")  # it was a mistake; of the specimen
+    key = ":".join(filter(None, ["rejection", payload["specimen"], str(version or "")]))
     told = Told(
-        f"rejection:{payload['specimen']}", KIND, order.performing_laboratory_id, parties, order.pk, order.accession,
+        key, TAKEN_BACK if back else KIND, order.performing_laboratory_id, parties, order.pk, order.accession,
         {"reason": payload["reason"]},
     )  # fmt: skip
     notices.tell(told, Audience(in_app=people, email=people & {order.placed_by_id} if order.placed_by_id else ()))

@@ -19,7 +19,7 @@ from foundation import clock
 from foundation.actor import Actor
 from foundation.errors import Refused, Stale
 from foundation.reasons import Reason
-from orders import duplicates, estimates, hints, holds, identity, promise, urgency
+from orders import duplicates, estimates, hints, holds, identity, needs, promise, urgency
 from orders.accession import next_accession
 from orders.duplicates import LooksDuplicate
 from orders.errors import InvalidOrder, OrderConflict
@@ -80,6 +80,8 @@ def _place(
         facts = duplicates.facts(alike, told) | ({"repeats": str(repeated.pk)} if repeated else {})
         given = {"pk": order_id or uuid4(), "conflicts_with": existing, "replaces": replaces}
         order, settled = _create(actor, request, intake, facts, **given)
+        if repeated is not None and repeated.specimen.state == "rejected":
+            _recollected(repeated, order, actor)
         if settled:
             accept(order=order, actor=actor)
         hints.changed(order)
@@ -199,13 +201,30 @@ def _repeated(actor: Actor, request: OrderRequest) -> Order | None:
     if request.repeats is None:
         return None
     orders = Order.objects.for_actor(actor).filter(ordering_organisation_id=request.ordering_organisation_id)
-    found: Order | None = orders.prefetch_related("patient__identifiers").filter(pk=request.repeats).first()
+    repeated = orders.select_related("specimen").prefetch_related("patient__identifiers")
+    found: Order | None = repeated.filter(pk=request.repeats).first()
     if found is None:
         raise InvalidOrder({"repeats": ["The order that this one repeats does not exist here."]})
     numbers = {found.stated_mrn, *(identifier.value for identifier in found.patient.identifiers.all())}
     if request.patient.mrn.strip() not in numbers:
         raise InvalidOrder({"mrn": [f"This order repeats {found.accession}, of another patient. For this one, begin a new order."]})
     return found
+
+
+def _recollected(first: Order, order: Order, actor: Actor) -> None:
+    """The order whose specimen was rejected ends where it was ordered again: it would wait for nothing any more."""
+    locked = Order.objects.select_for_update().get(pk=first.pk)
+    if locked.state not in Order.OPEN or not actor.may(
+        Verb.CANCEL, locked.ordering_organisation_id, locked.performing_laboratory_id
+    ):
+        return
+    reason, words = str(Reason.ORDER_RECOLLECTED), f"Ordered again on a new specimen, as order {order.accession}."
+    changes: dict[str, Any] = {"ended_at": clock.now(), "cancelled_reason": words, "edits": locked.edits + 1}
+    end(locked, to="cancelled", actor=actor, reason=reason, **changes)
+    audit.record(
+        actor=actor, action="order.recollected", obj=locked, organisation_id=locked.performing_laboratory_id, reason=reason,
+        facts={"by": str(order.pk)},
+    )  # fmt: skip
 
 
 def _create(actor: Actor, request: OrderRequest, intake: Intake, facts: Mapping[str, object], **given: Any) -> tuple[Order, bool]:
@@ -231,8 +250,8 @@ def _create(actor: Actor, request: OrderRequest, intake: Intake, facts: Mapping[
         rank=PRIORITY_RANK[request.priority],
         stat_reason=request.stat_reason.strip(),
         indication=request.indication.strip(),
-        attention=flag(
-            request.priority, request.stat_reason, contradicted=found.contradicts, conflicts_with=given["conflicts_with"]
+        **needs.columns(
+            flags(request.priority, request.stat_reason, contradicted=found.contradicts, conflicts_with=given["conflicts_with"])
         ),
         items_total=intake.counts["accepted"],
         placed_by_id=actor.id,
@@ -248,13 +267,14 @@ def _tell_placed(order: Order, actor: Actor, more: Mapping[str, object]) -> None
     audit.record(actor=actor, action="order.placed", obj=order, organisation_id=order.performing_laboratory_id, facts=facts)
 
 
-def flag(priority: str, stat_reason: str, *, contradicted: Patient | None, conflicts_with: Order | None) -> str:
-    """What an order needs a person for when it is placed, or when its identity is settled."""
-    if contradicted is not None:
-        return str(Reason.IDENTITY_MISMATCH)
-    if conflicts_with is not None:
-        return str(Reason.ORDER_CONFLICT)
-    return str(Reason.STAT_REASON_MISSING) if priority == Priority.STAT and not stat_reason.strip() else ""
+def flags(priority: str, stat_reason: str, *, contradicted: Patient | None, conflicts_with: Order | None) -> list[str]:
+    """What an order needs a person for when it is placed, or when its identity is settled, the gravest first."""
+    told = {
+        Reason.IDENTITY_MISMATCH: contradicted is not None,
+        Reason.ORDER_CONFLICT: conflicts_with is not None,
+        Reason.STAT_REASON_MISSING: priority == Priority.STAT and not stat_reason.strip(),
+    }
+    return [str(reason) for reason, so in told.items() if so]
 
 
 def stated(said: PatientDetails) -> dict[str, str]:

@@ -23,6 +23,9 @@ class Condition(models.TextChoices):
     OTHER = "other", "Other, in words"
 
 
+RECEPTION, REJECTION = "reception", "rejection"
+
+
 class Specimen(models.Model):
     """What was taken from the patient."""
 
@@ -83,7 +86,48 @@ class Specimen(models.Model):
     @property
     def condition_said(self) -> str:
         """The condition as page and report say it; empty where none was taken down."""
-        if self.condition == Condition.OTHER:
-            return self.condition_words
-        label = Condition(self.condition).label if self.condition else ""
-        return f"{label}: {self.condition_words}" if self.condition_words else label
+        return condition_in_words(self.condition, self.condition_words)
+
+
+class SpecimenCorrection(models.Model):
+    """A reception or a rejection that was a mistake: what it said, who took it back, and why."""
+
+    id = models.BigAutoField(primary_key=True)
+    organisation_id = models.UUIDField()  # the performing laboratory
+    order = models.ForeignKey("orders.Order", on_delete=models.PROTECT, related_name="+")
+    specimen = models.ForeignKey(Specimen, on_delete=models.PROTECT, related_name="corrections")
+    version = models.PositiveIntegerField()  # of the specimen before
+    what = models.CharField(max_length=10)  # RECEPTION | REJECTION
+    received_at = models.DateTimeField(null=True)
+    received_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")
+    condition = models.CharField(max_length=120, blank=True, db_default="")
+    condition_words = models.CharField(max_length=300, blank=True, db_default="")
+    late_reason = models.CharField(max_length=300, blank=True, db_default="")
+    rejected_reason = models.CharField(max_length=60, blank=True, db_default="")
+    rejected_words = models.CharField(max_length=300, blank=True, db_default="")
+    rejected_at = models.DateTimeField(null=True)
+    rejected_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")
+    words = models.CharField(max_length=300)
+    by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
+    at = models.DateTimeField()
+    transaction = models.BigIntegerField(default=0)  # written by the database: the transaction that may let the facts go
+
+    objects = ScopedManager()
+
+    class Meta:
+        constraints = [
+            models.CheckConstraint(condition=Q(what__in=["reception", "rejection"]) & ~Q(words=""), name="correction_of_what")
+        ]
+
+    @property
+    def condition_said(self) -> str:
+        """The condition as it was taken down."""
+        return condition_in_words(self.condition, self.condition_words)
+
+
+def condition_in_words(condition: str, words: str) -> str:
+    """A condition as it is said: "Leaked in part: at the lid"."""
+    if condition == Condition.OTHER:
+        return words
+    label = Condition(condition).label if condition else ""
+    return f"{label}: {words}" if words else label

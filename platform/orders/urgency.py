@@ -13,7 +13,7 @@ from foundation import clock
 from foundation.actor import Actor
 from foundation.errors import Refused, Stale
 from foundation.reasons import Reason
-from orders import demotions, hints, holds, promise
+from orders import demotions, hints, holds, needs, promise
 from orders.errors import InvalidOrder
 from orders.machines import HOLD_REQUEST
 from orders.models import HoldRequest, Order
@@ -82,7 +82,7 @@ def give_stat_reason(*, order: Order, reason: str, actor: Actor, expected_edits:
         locked = open_order(order, expected_edits)
         if not lacks_reason(locked):
             raise Refused(Reason.STAT_REASON_GIVEN.words, code=str(Reason.STAT_REASON_GIVEN))
-        settled = {"attention": ""} if locked.attention == Reason.STAT_REASON_MISSING else {}
+        settled = needs.columns(code for code in needs.codes(locked) if code != Reason.STAT_REASON_MISSING)
         _change(locked, "order.stat_reason_given", actor, {}, stat_reason=words, **settled)
 
 
@@ -144,13 +144,18 @@ def release(*, order: Order, actor: Actor, expected_edits: int | None = None) ->
         locked = open_order(order, expected_edits)
         if not locked.hold_reason:
             raise Refused("This order is not on hold.", code="order.not-on-hold")
-        columns = {"hold_reason": "", "hold_agreed": False, **promise.going_on(locked, clock.now())}
-        _change(locked, "order.released", actor, {}, reason=locked.hold_reason, **columns)
-        holds.end(locked)
-        for run in _open_runs(locked):
-            if locked.result_due and locked.result_due != run.due_at:
-                steering.reclass_run(run, rank=run.rank, due_at=locked.result_due, actor=actor)
-            steering.release_run(run, actor=actor)
+        let_go(locked, actor)
+
+
+def let_go(locked: Order, actor: Actor) -> None:
+    """Let a locked order on hold go on, due as much later as it waited."""
+    columns = {"hold_reason": "", "hold_agreed": False, **promise.going_on(locked, clock.now())}
+    _change(locked, "order.released", actor, {}, reason=locked.hold_reason, **columns)
+    holds.end(locked)
+    for run in _open_runs(locked):
+        if locked.result_due and locked.result_due != run.due_at:
+            steering.reclass_run(run, rank=run.rank, due_at=locked.result_due, actor=actor)
+        steering.release_run(run, actor=actor)
 
 
 def open_order(order: Order, expected_edits: int | None = None) -> Order:
@@ -167,11 +172,12 @@ def _open_runs(order: Order) -> list[Run]:
     return list(Run.objects.filter(order_id=order.pk, state__in=OPEN).order_by("created_at"))
 
 
-def _words(order: Order, priority: str, reason: str) -> dict[str, str]:
-    words = {"priority_reason": reason}
+def _words(order: Order, priority: str, reason: str) -> dict[str, Any]:
+    words: dict[str, Any] = {"priority_reason": reason}
     if priority == Priority.STAT:
         return {**words, "stat_reason": reason}
-    return {**words, "attention": ""} if order.attention == Reason.STAT_REASON_MISSING else words
+    others = [code for code in needs.codes(order) if code != Reason.STAT_REASON_MISSING]
+    return {**words, **needs.columns(others)}
 
 
 def _agreement(order: Order, priority: str) -> dict[str, bool]:

@@ -106,6 +106,20 @@ def test_a_rejection_is_told_on_the_order_and_on_the_worklist_of_its_requester_u
     assert "you ordered on" not in read(requester, "worklist")
 
 
+def test_a_mistake_is_taken_back_on_the_page_and_both_can_still_be_read(ward: Ward) -> None:
+    order, client = ward.order(priority="stat", stat_reason=""), accessioner(ward)
+    post(client, order, do="reject", reason="specimen.leaked", rejected_words="all of it")
+    lines = read(ward.analyst(), "worklist")
+    assert "The specimen was rejected; STAT was asked for without a reason" in lines  # each of what needs a person
+    page = read(client, "specimen", order.pk)
+    assert 'id="take-back"' in page and 'id="take-back"' not in read(ward.analyst(), "specimen", order.pk)
+    assert post(client, order, do="take_back", version="2", correction_words="").status_code == 409
+    assert post(client, order, do="take_back", version="2", correction_words="another tube").status_code == 302
+    for shows in (read(client, "specimen", order.pk), read(ward.requester(), "order", order.pk)):
+        assert "The specimen has leaked. all of it</s>" in shows and "A mistake: another tube" in shows
+    assert "Rejection taken back" in read(ward.requester(), "order", order.pk)
+
+
 def test_a_recollection_is_the_same_order_on_a_new_specimen_linked_both_ways(ward: Ward) -> None:
     provider = make_provider(ward.hospital, "Dr Rita")
     order, desk = ward.order(provider_id=provider.pk, priority="stat"), Desk(ward)

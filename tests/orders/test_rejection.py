@@ -63,7 +63,7 @@ def test_a_person_can_let_it_go_on_and_the_flag_stays() -> None:
 def test_who_ordered_is_told_without_clinical_data_and_until_somebody_there_has_read_it() -> None:
     order = reject(make_order(intake=make_ready_intake(organisation=make_organisation())))
     message = Message.objects.get(topic="specimen.rejected")
-    told = {"format": 1, "order": str(order.pk), "specimen": str(order.specimen_id), "reason": "specimen.haemolysed"}
+    told = {"format": 1, "order": str(order.pk), "specimen": str(order.specimen_id), "reason": "specimen.haemolysed", "version": 2}
     assert (message.payload, message.organisation_id) == (told, order.ordering_organisation_id)
     night = make_actor(role=Role.REQUESTER, organisation=order.ordering_organisation)
     assert arrivals.rejections_to_read(night) == [order] and arrivals.rejections_to_read(accessioner(order)) == []

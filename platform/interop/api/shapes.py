@@ -285,6 +285,7 @@ class OrderLine(Schema):
     priority: PriorityName
     stat_reason: str
     attention: str = Field(description="reason code of what a person has to settle; blank: nothing")
+    attention_also: list[str] = Field(description="reason codes of what else a person has to settle")
     hold: str = Field(description="reason code of the hold; blank: it is not on hold")
     organisation: Named
     laboratory: Named

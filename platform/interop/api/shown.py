@@ -27,8 +27,8 @@ TOLD = frozenset(
 )
 _OF_INTAKES = "id state filename kind samples sample records counts progress created_at checked_at"
 _SAME = (
-    "id accession state priority stat_reason attention placer_system placer_number items_total items_done risk placed_at"
-    " accepted_at started_at scored_at ended_at result_due report_due edits"
+    "id accession state priority stat_reason attention attention_also placer_system placer_number items_total items_done risk"
+    " placed_at accepted_at started_at scored_at ended_at result_due report_due edits"
 )
 
 
