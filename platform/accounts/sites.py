@@ -4,7 +4,7 @@ Each function is one transaction with one event. What an order has named stays n
 """
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -52,6 +52,13 @@ def open_sites(organisations: Iterable[UUID]) -> list[Site]:
     """Open sites of these organisations, the main one of each first: what an order can name of who performs it."""
     rows = Site.objects.filter(organisation_id__in=set(organisations), active=True).select_related("organisation")
     return list(rows.order_by("organisation__name", "created_at", "code"))
+
+
+def several_sites(actor: Actor) -> list[Site]:
+    """Sites, closed ones too, of the organisations whose orders this person sees and which have several."""
+    rows = list(Site.objects.for_actor(actor, Verb.VIEW_ORDER).select_related("organisation"))
+    number = Counter(one.organisation_id for one in rows)
+    return sorted((one for one in rows if number[one.organisation_id] > 1), key=lambda one: (one.organisation.name, one.created_at))
 
 
 def sites_to_edit(actor: Actor) -> list[Site]:

@@ -38,7 +38,7 @@ PLACER = "demonstration"
 
 @dataclass(frozen=True)
 class Person:
-    """One demo person per role."""
+    """A demo person: one for each role at the laboratory, and at the hospital who orders and who keeps its providers and sites."""
 
     mailbox: str
     name: str
@@ -53,6 +53,7 @@ class Person:
 
 PEOPLE = [
     Person("requester", "Dr Rita Ordering", Role.REQUESTER, at_hospital=True),
+    Person("hospital", "Hana Hospital", Role.ADMINISTRATOR, at_hospital=True),
     Person("accessioner", "Amal Accession", Role.ACCESSIONER),
     Person("analyst", "Anna Analyst", Role.ANALYST),
     Person("reviewer", "Dr Robin Review", Role.REVIEWER),

@@ -33,6 +33,7 @@ _SAID = {
     "priority": ("Change the priority of orders", "Change the priority", "The change counts at once, for all their work."),
     "cancel": ("Cancel orders", "Cancel these orders", "Their work stops and no report comes of them, for good."),
 }  # fmt: skip
+_BECOMES = {"take": "yours", "assign": "the work of a colleague now", "back": "nobody’s work now"}
 _AT_ONCE = {"take", "back", "release"}  # nothing has to be said
 
 
@@ -45,6 +46,8 @@ class Form:
     sure: bool
     whole: bool  # everything that the list's filters find
     listed: str  # the address of the list, to go back to
+    single: bool = False  # one order, whose row or page is gone back to
+    order_page: UUID | None = None  # it was asked on that page
 
     @property
     def at_once(self) -> bool:
@@ -55,10 +58,14 @@ class Form:
 def read(data: QueryDict) -> Form:
     """The form of the worklist, or the page that asks before."""
     single = data.get("one", "").partition(":")
-    rows = [single[2]] if single[2] else data.getlist("order")
+    said = [single[2]] if single[2] else data.getlist("order")
+    rows = [row for one in said if (row := _row(one))]
+    on_page = rows[0][0] if data.get("at") == "order" and len(rows) == 1 else None
     return Form(
         deed=single[0] if single[2] else data.get("do", ""),
-        rows=[row for one in rows if (row := _row(one))],
+        rows=rows,
+        single="one" in data or on_page is not None,
+        order_page=on_page,
         sure=bool(data.get("sure")),
         whole=bool(data.get("all")) and not single[2],
         listed=saved_filters.canonical(data.get("list", "")),
@@ -80,7 +87,7 @@ def question(actor: Actor, form: Form, zone: ZoneInfo, data: Mapping[str, str], 
     people = people_who_may(Verb.ASSIGN, {order.performing_laboratory_id for order in orders})
     return {
         "title": title, "button": button, "about": about, "deed": form.deed, "orders": orders, "list": form.listed,
-        "errors": errors,
+        "errors": errors, "order_page": form.order_page,
         "people": [("me", "me"), *((str(user.pk), user.name) for user in people if user.pk != actor.id)],
         "holds": [(str(reason), reason.words) for reason in HOLD_REASONS], "priorities": [priority.value for priority in Priority],
         "needs_words": form.deed in several.NEEDS_WORDS, "most": several.NEEDS_WORDS.get(form.deed, {}).get("most", SHORT),
@@ -103,7 +110,7 @@ def words(outcomes: Sequence[Outcome], deed: str) -> str:
     one = outcomes[0]
     if not one.done:
         return one.words
-    return f"Order {one.order} is yours." if deed == "take" else f"{_SAID[deed][0]}: {counted(1, 'order')} done."
+    return f"Order {one.order} is {_BECOMES[deed]}." if deed in _BECOMES else f"{_SAID[deed][0]}: {counted(1, 'order')} done."
 
 
 def refusals(error: InvalidOrder) -> list[str]:

@@ -54,6 +54,7 @@ class OrderForm(forms.Form):
     indication = forms.CharField(label="Indication", max_length=300, required=False)
     sample_confirmed = forms.CharField(required=False)
     repeats = forms.UUIDField(required=False)
+    replaces_reason = forms.CharField(label="What is changed, and why", max_length=300, required=False)  # of a replacement
 
     def __init__(
         self,

@@ -7,15 +7,18 @@ from uuid import UUID
 
 from django.http import QueryDict
 
+from accounts.people import people_who_may
 from accounts.roles import Verb
 from dashboard.urgency import said
 from foundation.actor import Actor
 from foundation.errors import HelicaseError, Refused, Stale
+from foundation.reasons import Reason
 from orders import identity, identity_decisions, patient_selectors
 from orders.errors import InvalidOrder
 from orders.models import IdentityCheck, Order, Sex
 from orders.selectors import order_for
 
+NAMED = 3  # people whom one can ask
 LABELS = {"family_name": "Family name", "given_name": "Given name", "birth_date": "Birth date", "sex": "Sex"}
 DONE = {
     "statement": "Order {} belongs to the known patient. It is accepted and runs.",
@@ -40,6 +43,17 @@ class Line:
 def may_decide(actor: Actor, order: Order) -> bool:
     """Whether this person settles identities of this order."""
     return actor.may(Verb.EDIT_IDENTITY, order.ordering_organisation_id, order.performing_laboratory_id)
+
+
+def whom_to_ask(actor: Actor, order: Order) -> str:
+    """Who settles the open question of this order, said to somebody who may not; else empty."""
+    if order.attention != Reason.IDENTITY_MISMATCH or order.ended_at is not None or may_decide(actor, order):
+        return ""
+    people = people_who_may(Verb.EDIT_IDENTITY, {order.ordering_organisation_id, order.performing_laboratory_id})
+    if not people:
+        return "Who the patient is settles an accessioner, and there is none here: ask an administrator to name one."
+    names = ", ".join(person.name for person in people[:NAMED])
+    return f"Who the patient is settles an accessioner: ask {names}{' or another' if len(people) > NAMED else ''}."
 
 
 def page(actor: Actor, order: Order) -> dict[str, object]:

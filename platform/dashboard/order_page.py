@@ -112,6 +112,8 @@ def live(actor: Actor, order: Order) -> dict[str, object]:
         "flags": flags(order),
         "outlook": seen,
         "delay": delay_page.of_order(actor, order),
+        "assignable": order.state in Order.OPEN and actor.may(Verb.ASSIGN, order.performing_laboratory_id),
+        "whom_to_ask": identity_page.whom_to_ask(actor, order),
     }
 
 
@@ -331,9 +333,8 @@ def token(order: Order, seen: Outlook, request: HoldRequest | None, unread: Sequ
     """Changes whenever more than the counts has changed, so that the page re-reads its other parts too."""
     stops = seen.earlier + len(seen.stops) - 0.5 * (seen.standing is not None)
     asked, told = request.pk if request else "", unread[-1].pk if unread else ""
-    return (
-        f"{order.state}.{'.'.join(needs.codes(order))}.{order.hold_reason}.{order.priority}.{order.risk}.{stops:g}.{asked}.{told}"
-    )
+    stands = (order.state, *needs.codes(order), order.hold_reason, order.priority, order.risk, order.assignee_id)
+    return f"{'.'.join(map(str, stands))}.{stops:g}.{asked}.{told}"
 
 
 def may_cancel(actor: Actor, order: Order) -> bool:

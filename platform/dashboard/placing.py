@@ -196,7 +196,10 @@ def _told(data: Mapping[str, str]) -> frozenset[UUID]:
 def _place(actor: Actor, page: FormPage, request: OrderRequest, told: frozenset[UUID]) -> Order:
     """The order, and with it the end of its draft, or of the order that it replaces: both or neither."""
     if page.replaces is not None:
-        return replacing.replace(actor=actor, request=request, replaced=page.replaces, expected_edits=page.edits, told=told)
+        return replacing.replace(
+            actor=actor, request=request, replaced=page.replaces, words=page.form.cleaned_data["replaces_reason"],
+            expected_edits=page.edits, told=told,
+        )  # fmt: skip
     try:
         return _place_draft(actor, page, request, told)
     except IntegrityError:  # another window placed the same draft at the same moment: look again

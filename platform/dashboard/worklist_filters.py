@@ -10,6 +10,7 @@ from zoneinfo import ZoneInfo
 
 from accounts.people import people_who_may
 from accounts.roles import Verb
+from accounts.sites import several_sites
 from dashboard.stages import WORDS
 from dashboard.wording import PRIORITY_WORD
 from foundation.actor import Actor
@@ -20,10 +21,12 @@ SEARCH_MOST = 80  # characters
 ME, NOBODY = "me", "nobody"
 NAMES = {  # in the address: in words
     "chip": "List", "q": "Search", "priority": "Priority", "state": "Stage", "test": "Test", "organisation": "Ordered by",
+    "site": "Site",
     "assignee": "With", "placed_from": "Placed from", "placed_to": "Placed until", "due_from": "Due from", "due_to": "Due until",
     "sort": "Sorted",
 }  # fmt: skip
 USUAL = {"chip": "open", "sort": "urgency"}
+SELECTS = ("priority", "state", "test", "organisation", "site", "assignee")
 DATES = ("placed_from", "placed_to", "due_from", "due_to")
 Choice = tuple[str, str]
 
@@ -36,6 +39,7 @@ class Choices:
     state: list[Choice]
     test: list[Choice]
     organisation: list[Choice]
+    site: list[Choice]
     assignee: list[Choice]
     sort: list[Choice]
 
@@ -67,9 +71,7 @@ class Asked:
     @property
     def chosen(self) -> list[Chosen]:
         """What is set beside the list and the search, which have places of their own."""
-        words = {
-            name: dict(getattr(self.choices, name)) for name in ("priority", "state", "test", "organisation", "assignee", "sort")
-        }
+        words = {name: dict(getattr(self.choices, name)) for name in (*SELECTS, "sort")}
         return [
             Chosen(name, NAMES[name], words.get(name, {}).get(value, value), self.address(**{name: ""}))
             for name, value in self.said.items()
@@ -79,9 +81,7 @@ class Asked:
     @property
     def selects(self) -> list[tuple[str, str, list[Choice]]]:
         """The filters that are a choice: name, label, options; none where there is nothing to choose."""
-        found = [
-            (name, NAMES[name], getattr(self.choices, name)) for name in ("priority", "state", "test", "organisation", "assignee")
-        ]
+        found = [(name, NAMES[name], getattr(self.choices, name)) for name in SELECTS]
         return [one for one in found if len(one[2]) > 1 or one[0] in self.said]
 
     @property
@@ -114,6 +114,7 @@ def read(actor: Actor, query: Mapping[str, str], zone: ZoneInfo) -> Asked:
         "state": lambda value: {"state": _one_of(value, choices.state, str)},
         "test": lambda value: {"test": _one_of(value, choices.test, UUID)},
         "organisation": lambda value: {"organisation": _one_of(value, choices.organisation, UUID)},
+        "site": lambda value: {"site": _one_of(value, choices.site, UUID)},
         "assignee": lambda value: _assignee(value, choices.assignee, actor),
         "placed_from": lambda value: {"placed_from": _midnight(value, zone)},
         "placed_to": lambda value: {"placed_until": _midnight(value, zone, days=1)},
@@ -145,6 +146,7 @@ def choices_of(actor: Actor) -> Choices:
         state=[(state, words) for state, words in WORDS.items() if state != "draft"],
         test=[(str(test.pk), str(test)) for test in selectors.listed_tests(actor)],
         organisation=[(str(found.pk), found.name) for found in selectors.listed_organisations(actor)],
+        site=[(str(site.pk), f"{site.organisation.name}: {site.name}") for site in several_sites(actor)],
         assignee=[(ME, "me"), (NOBODY, "nobody"), *named] if people else [],
         sort=list(SORTS.items()),
     )

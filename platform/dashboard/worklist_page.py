@@ -25,7 +25,7 @@ from orders.worklist import Worklist
 
 EMPTY = {
     "open": "No open orders.",
-    "mine": "Nothing here is yours: no open order is assigned to you, and you have placed none.",
+    "mine": "No open order is assigned to you. Take one from “Unassigned”.",
     "unassigned": "Every open order has somebody who works on it.",
     "running": "Nothing is being scored at this moment.",
     "review": "Nothing is waiting for a reviewer.",
@@ -38,13 +38,14 @@ EMPTY = {
 }
 # What a filter lists, where its name alone leaves a doubt.
 ABOUT = {
-    "mine": "Mine: open orders that are assigned to you, or that you placed.",
+    "mine": "Mine: open orders that are assigned to you, so yours to work on.",
     "risk": "At risk: the later end of the estimate passes the time that results are due, or nothing can be foreseen and most of"
     " the time is used up.",
     "late": "Late: not scored, and past the time that results or report were due.",
     "unsigned": "Report overdue: scored, but unsigned past the time its report was due. Review and release are not built in this"
     " version, so every scored order comes here in the end.",
 }
+PLACED = "Mine: open orders that you placed."  # of somebody who works on none
 HOT = frozenset({"risk", "late", "attention"})  # chips whose count is red when it is not zero
 
 
@@ -90,7 +91,8 @@ class Page:
     @property
     def about(self) -> str:
         """What the chosen filter lists; empty where its name says it."""
-        return ABOUT.get(self.worklist.filters.chip, "")
+        chip = self.worklist.filters.chip
+        return PLACED if chip == "mine" and not self.works else ABOUT.get(chip, "")
 
     @property
     def empty(self) -> str:
@@ -98,6 +100,8 @@ class Page:
         filters = self.worklist.filters
         if filters.search:
             return f"No order matches “{filters.search}”."
+        if filters.chip == "mine" and not self.works and not self.asked.chosen:
+            return "No order that you placed is open."
         return "No order matches these filters." if self.asked.chosen else EMPTY[filters.chip]
 
     @property

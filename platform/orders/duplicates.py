@@ -13,6 +13,7 @@ from foundation import clock
 from foundation.actor import Actor
 from foundation.errors import Refused
 from foundation.reasons import Reason
+from orders import identity
 from orders.models import Intake, Order, PatientIdentifier
 from orders.requests import OrderRequest
 
@@ -71,11 +72,12 @@ def _looked_for(orders: QuerySet[Order], request: OrderRequest, intake: Intake) 
 
 
 def _patients(request: OrderRequest) -> list[UUID]:
+    """The patient that is meant, if he is known: a number with other details is a question, and nobody's duplicate."""
     system = request.patient.mrn_system.strip() or str(request.ordering_organisation_id)
     known = PatientIdentifier.objects.filter(
         organisation_id=request.ordering_organisation_id, system=system, value=request.patient.mrn.strip(), retired_at=None
     )
-    return list(known.values_list("patient_id", flat=True))
+    return [one.patient_id for one in known.select_related("patient") if identity.same(one.patient, request.patient)]
 
 
 def one_at_a_time(request: OrderRequest) -> None:

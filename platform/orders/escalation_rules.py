@@ -53,7 +53,7 @@ def own(laboratory_id: UUID) -> list[EscalationRule]:
 
 
 def add(*, laboratory: Organisation, said: Mapping[str, Any], actor: Actor) -> EscalationRule:
-    """A rule: clock, level, priority (blank: all), channel, and a role, a person's address or a webhook's id as `whom`.
+    """A rule: clock, level, priority (blank: all), channel, and a role, a person's address or a webhook's name as `whom`.
 
     The first one takes the place of the defaults. Raises `NotPermitted` or `InvalidOrder`.
     """
@@ -141,7 +141,7 @@ def _columns(laboratory: Organisation, said: Mapping[str, Any]) -> dict[str, Any
 def _whom(laboratory: Organisation, channel: str, whom: str) -> dict[str, Any] | None:
     if channel == Channel.WEBHOOK:
         mine = Endpoint.objects.filter(organisation=laboratory, ended_at=None)
-        found = next((one for one in mine if str(one.pk) == whom), None)
+        found = next((one for one in mine if whom in (one.name, str(one.pk))), None)
         return {"endpoint": found} if found else None
     if whom in Role.values:
         return {"role": whom}

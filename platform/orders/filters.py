@@ -11,6 +11,7 @@ from uuid import UUID
 from django.db.models import Case, F, Q, QuerySet, When
 from django.db.models.functions import Upper
 
+from accounts.roles import Verb
 from foundation import clock
 from foundation.actor import Actor
 from orders.models import Order, Patient, PatientIdentifier
@@ -49,6 +50,7 @@ class Filters:
     state: str = ""
     test: UUID | None = None  # a test definition
     organisation: UUID | None = None  # that ordered
+    site: UUID | None = None  # from where it was ordered, or at which it is performed
     assignee: UUID | None = None
     nobody: bool = False  # nobody works on it
     placed_from: datetime | None = None
@@ -73,6 +75,8 @@ def narrowed(rows: QuerySet[Order], filters: Filters, versions: list[UUID], foun
         rows = rows.filter(test_version__in=versions)
     if filters.organisation:
         rows = rows.filter(ordering_organisation=filters.organisation)
+    if filters.site:
+        rows = rows.filter(Q(performing_site=filters.site) | Q(ordering_site=filters.site))
     if filters.assignee or filters.nobody:
         rows = rows.filter(assignee=filters.assignee)
     return found(_within(rows, filters))
@@ -91,7 +95,7 @@ def _within(rows: QuerySet[Order], filters: Filters) -> QuerySet[Order]:
 def condition(chip: str, actor: Actor) -> Q:
     """What an open order has to be for a chip."""
     conditions = {
-        "mine": Q(assignee_id=actor.id) | Q(placed_by_id=actor.id),
+        "mine": Q(assignee_id=actor.id) if works(actor) else Q(placed_by_id=actor.id),
         "unassigned": Q(assignee_id=None),
         "running": Q(state="in_analysis"),
         "review": Q(state__in=REVIEW),
@@ -103,6 +107,11 @@ def condition(chip: str, actor: Actor) -> Q:
         "done": Q(pk__in=[]),
     }
     return conditions.get(chip, Q())
+
+
+def works(actor: Actor) -> bool:
+    """Whether this person works on orders: his are those he is to work on. Of anybody else, they are those he placed."""
+    return bool(actor.organisations(Verb.ASSIGN))
 
 
 def _past(column: str) -> Q:

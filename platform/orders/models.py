@@ -191,7 +191,9 @@ _OTHERS = Q(ended_at=None) & ~Q(
     ordering_organisation=F("performing_laboratory")
 )  # whose own orders a laboratory finds as performer
 _SHOWN = ["state", "result_due", "report_due", "assignee", "placed_by", "test_version", "patient", "accession", "stated_mrn"]
-_OPEN_SHOWN = [*_SHOWN, "scored_at", "attention", "hold_reason", "risk", "clock_stopped_at"]
+_SITES = ["ordering_site", "performing_site"]
+_OPEN_SHOWN = [*_SHOWN, "scored_at", "attention", "hold_reason", "risk", "clock_stopped_at", *_SITES]
+_CLOSED_SHOWN = [*_SHOWN, "rank", "placed_at", *_SITES]
 # What a worklist is counted, filtered and sorted by lies in the index: a count over 100,000 orders reads no order.
 _LISTS = [
     Index("performing_laboratory", "rank", REPORT_DUE, "placed_at", "id",
@@ -199,9 +201,9 @@ _LISTS = [
     Index("ordering_organisation", "rank", REPORT_DUE, "placed_at", "id",
           include=[*_OPEN_SHOWN, "performing_laboratory"], condition=_OTHERS, name="list_ordered"),
     Index("performing_laboratory", F("ended_at").desc(), F("id").desc(),
-          include=[*_SHOWN, "rank", "placed_at", "ordering_organisation"], condition=~Q(ended_at=None), name="closed_performed"),
+          include=[*_CLOSED_SHOWN, "ordering_organisation"], condition=~Q(ended_at=None), name="closed_performed"),
     Index("ordering_organisation", F("ended_at").desc(), F("id").desc(),
-          include=[*_SHOWN, "rank", "placed_at", "performing_laboratory"], condition=~Q(ended_at=None), name="closed_ordered"),
+          include=[*_CLOSED_SHOWN, "performing_laboratory"], condition=~Q(ended_at=None), name="closed_ordered"),
 ]  # fmt: skip
 
 
@@ -225,6 +227,7 @@ class Order(models.Model):
     repeats = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="repeated_by")
     stated = models.JSONField(default=dict, db_default={})  # the patient as the requester stated him, verbatim, whatever is decided
     replaces = models.OneToOneField("self", on_delete=models.PROTECT, null=True, related_name="replaced_by")
+    replaces_reason = models.CharField(max_length=300, blank=True, db_default="")  # in words: what was changed, and why
     specimen = models.ForeignKey(Specimen, on_delete=models.PROTECT)
     test_version = models.ForeignKey(TestVersion, on_delete=models.PROTECT)
     intake = models.OneToOneField(Intake, on_delete=models.PROTECT)

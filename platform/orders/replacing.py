@@ -15,8 +15,10 @@ from orders import hints, services
 from orders.errors import InvalidOrder
 from orders.machines import IN_ERROR
 from orders.models import Order
+from orders.remarks import remark
 from orders.requests import OrderRequest
 
+MISSING = "Say what is changed and why: both orders show it."
 REPLACEABLE = frozenset({*Order.OPEN, "reported", IN_ERROR}) - {"draft"}
 
 
@@ -36,12 +38,18 @@ def may_replace(actor: Actor, order: Order) -> bool:
 
 
 def replace(
-    *, actor: Actor, request: OrderRequest, replaced: Order, expected_edits: int, told: frozenset[UUID] | None = None
+    *,
+    actor: Actor,
+    request: OrderRequest,
+    replaced: Order,
+    words: str,
+    expected_edits: int,
+    told: frozenset[UUID] | None = None,
 ) -> Order:
     """Place an order instead of another, which is cancelled in the same transaction unless it is closed.
 
-    `told` as in `services.place`. Asking twice gives the same order. Raises what that raises, and `Replaced`, `NotReplaceable` or
-    `Stale`.
+    `words` say what is changed and why; of an order that was for the wrong patient, that has been said. `told` as in
+    `services.place`. Asking twice gives the same order. Raises what that raises, and `Replaced`, `NotReplaceable` or `Stale`.
     """
     require(actor, Verb.PLACE, replaced.ordering_organisation_id)
     with transaction.atomic():
@@ -49,7 +57,8 @@ def replace(
         again = _asked_again(locked, request)
         if not again:
             _check(locked, actor, request, expected_edits)
-        order = services.place(actor=actor, request=request, told=told, replaces=locked)
+        said = remark(words, field="replaces_reason", missing="" if locked.state == IN_ERROR else MISSING)
+        order = services.place(actor=actor, request=request, told=told, replaces=locked, replaces_reason=said)
         if order.replaces_id != locked.pk:
             raise InvalidOrder({"intake": [f"This file is order {order.accession} already. Check the file once more."]})
         if not again:
@@ -80,7 +89,7 @@ def _tell(locked: Order, order: Order, actor: Actor) -> None:
     """Cancel what is open; in any case, write down on the replaced order which one follows it."""
     reason = str(Reason.ORDER_REPLACED)
     if locked.state in Order.OPEN:
-        words = f"Replaced by order {order.accession}."
+        words = f"Replaced by order {order.accession}: {order.replaces_reason}"
         changes = {"ended_at": clock.now(), "cancelled_reason": words, "edits": locked.edits + 1}
         services.end(locked, to="cancelled", actor=actor, reason=reason, **changes)
     audit.record(

@@ -95,6 +95,7 @@ def order_for(actor: Actor, pk: UUID) -> Order:
         "performing_laboratory",
         "ordering_site",
         "performing_site",
+        "assignee",
         "intake__file",
         "placed_by",
         "repeats__specimen",
@@ -117,7 +118,8 @@ def orders_for(actor: Actor, pks: Iterable[UUID]) -> dict[UUID, Order]:
 def replaced_and_successor(actor: Actor, order: Order) -> tuple[Order | None, Order | None]:
     """The order that this one replaces, and the one that replaces it, as far as this actor may see them."""
     either = _in_reach(actor).filter(Q(replaces=order.pk) | Q(pk=order.replaces_id))
-    found = {one.pk: one for one in either.only("accession", "replaces_id", "state")}
+    shown = ("accession", "replaces_id", "replaces_reason", "state", "placer_system", "placer_number")
+    found = {one.pk: one for one in either.only(*shown)}
     before = found.pop(order.replaces_id, None) if order.replaces_id else None
     return before, next(iter(found.values()), None)
 

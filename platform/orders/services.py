@@ -38,6 +38,7 @@ def place(
     request: OrderRequest,
     told: frozenset[UUID] | None = None,
     replaces: Order | None = None,
+    replaces_reason: str = "",
     order_id: UUID | None = None,
 ) -> Order:
     """Turn a ready intake into an order, its run, its first jobs and its events: all or nothing.
@@ -54,13 +55,13 @@ def place(
     """
     require(actor, Verb.PLACE, request.ordering_organisation_id)
     try:
-        return _place(actor, request, told, replaces, order_id)
+        return _place(actor, request, told, replaces, {"pk": order_id or uuid4(), "replaces_reason": replaces_reason})
     except IntegrityError:  # somebody placed the same number or the same new patient at the same moment: look again
-        return _place(actor, request, told, replaces, order_id)
+        return _place(actor, request, told, replaces, {"pk": order_id or uuid4(), "replaces_reason": replaces_reason})
 
 
 def _place(
-    actor: Actor, request: OrderRequest, told: frozenset[UUID] | None, replaces: Order | None, order_id: UUID | None
+    actor: Actor, request: OrderRequest, told: frozenset[UUID] | None, replaces: Order | None, more: Mapping[str, Any]
 ) -> Order:
     with transaction.atomic():
         if told is not None:
@@ -78,7 +79,7 @@ def _place(
         if told is not None and duplicates.untold(alike, told):
             raise LooksDuplicate(alike)
         facts = duplicates.facts(alike, told) | ({"repeats": str(repeated.pk)} if repeated else {})
-        given = {"pk": order_id or uuid4(), "conflicts_with": existing, "replaces": replaces}
+        given = {**more, "conflicts_with": existing, "replaces": replaces}
         order, settled = _create(actor, request, intake, facts, **given)
         if repeated is not None and repeated.specimen.state == "rejected":
             _recollected(repeated, order, actor)

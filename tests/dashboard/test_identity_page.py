@@ -9,7 +9,7 @@ from django.urls import reverse
 from accounts.roles import Role
 from orders.models import IdentityCheck, Order, Patient
 from tests.dashboard.people import Ward, logged_in, read, shown
-from tests.factories import make_laboratory
+from tests.factories import make_laboratory, make_user
 from tests.orders.people import contradicting
 
 pytestmark = pytest.mark.django_db
@@ -89,6 +89,14 @@ def test_the_worklist_and_the_order_page_lead_there_only_who_may_decide(ward: Wa
     for name, args in (("worklist", ()), ("order", (order.pk,))):
         assert link in read(clerk, name, *args)
         assert link not in read(ward.requester(), name, *args)
+
+
+def test_who_may_not_decide_is_told_whom_to_ask(ward: Ward, order: Order) -> None:
+    make_user(role=Role.ACCESSIONER, organisation=ward.hospital, name="Amal Accession")
+    for client in (ward.requester(), ward.analyst()):
+        assert "settles an accessioner: ask Amal Accession" in read(client, "order", order.pk)
+        refused = client.get(reverse("order-identity", args=[order.pk]))
+        assert refused.status_code == 403 and "ask Amal Accession" in refused.content.decode()
 
 
 def test_open_checks_stand_in_a_list_with_stat_on_top_and_a_count_in_the_bar(ward: Ward, order: Order, clerk: Client) -> None:

@@ -200,6 +200,21 @@ def test_a_rule_is_added_and_ended_on_the_page():
     assert answer.status_code == 409 and "Choose a role" in answer.content.decode()
 
 
+def test_a_director_chooses_a_webhook_by_its_name():
+    laboratory = make_laboratory()
+    client = logged_in(Role.DIRECTOR, laboratory)
+    assert "an administrator adds webhooks" in read(client, "clocks")
+    made = {"url": "https://pager.example/hook", "nonce": "n", "created_at": clock.now()}
+    endpoint = Endpoint.objects.create(organisation=laboratory, name="Pager of the night", **made)
+    Endpoint.objects.create(organisation=make_laboratory(), name="Elsewhere", **made)
+    page = read(client, "clocks")
+    assert '<option value="Pager of the night">' in page and "Elsewhere" not in page and str(endpoint.pk) not in page
+    rule = {"do": "rule", "laboratory": laboratory.code, "clock": "result", "level": "100", "priority": "", "channel": "webhook"}
+    client.post(reverse("clocks"), rule | {"whom": "Pager of the night"})
+    assert EscalationRule.objects.get().endpoint == endpoint
+    assert client.post(reverse("clocks"), rule | {"whom": "Elsewhere"}).status_code == 409
+
+
 def test_a_director_elsewhere_finds_neither_the_page_nor_the_rules_of_a_laboratory():
     laboratory = make_laboratory()
     stranger = logged_in(Role.DIRECTOR, make_laboratory())

@@ -13,6 +13,7 @@ from orders.models import Intake, Order
 from tests.dashboard.desk import Desk, vcf
 from tests.dashboard.people import Ward, logged_in, read, shown
 from tests.factories import make_organisation
+from tests.orders.test_replacing import put_in_place
 
 pytestmark = pytest.mark.django_db
 NEW = "/orders/new/"
@@ -34,7 +35,7 @@ def opened(client: Client, order: Order) -> tuple[str, dict[str, str]]:
     page = client.get(answer["Location"]).content.decode()
     fields = dict(re.findall(r'<input type="(?:text|date|datetime-local|hidden)" name="(\w+)" value="([^"]*)"', page))
     fields |= dict(re.findall(r'<select name="(\w+)".*?<option value="([^"]*)" selected', page, re.DOTALL))
-    return page, fields | {"priority": "routine", "do": "place"}
+    return page, fields | {"priority": "routine", "do": "place", "replaces_reason": "as the ward asked"}
 
 
 def test_the_form_comes_filled_in_from_the_order(desk: Desk) -> None:
@@ -55,6 +56,22 @@ def test_a_changed_birth_date_is_a_linked_replacement_on_the_same_file(desk: Des
     assert f'id="replaced-order" href="/orders/{order.pk}/"' in answer.content.decode()
     old = read(desk.client, "order", order.pk)
     assert f'id="successor" href="/orders/{new.pk}/"' in old and "Replaced by order" in old and 'id="replace"' not in old
+    assert "as the ward asked" in old and "as the ward asked" in read(desk.client, "order", new.pk)
+
+
+def test_a_replacement_without_a_reason_is_sent_back_to_its_field(desk: Desk) -> None:
+    order = Order.objects.get()
+    _, fields = opened(desk.client, order)
+    answer = desk.client.post(NEW, fields | {"replaces_reason": ""})
+    assert answer.status_code == 422 and 'href="#id_replaces_reason"' in answer.content.decode()
+    assert not Order.objects.filter(replaces=order).exists()
+
+
+def test_a_replacement_tells_the_placer_number_of_what_it_replaces(desk: Desk) -> None:
+    order = desk.ward.order(placer_system="ward system", placer_number="W-17")
+    new = put_in_place(order)
+    page = read(desk.client, "order", new.pk)
+    assert 'id="placer">W-17' in page and f"given to order {order.accession}" in page and "agreed by telephone" in page
 
 
 def test_another_test_is_checked_on_the_kept_file(desk: Desk) -> None:

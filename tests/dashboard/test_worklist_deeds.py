@@ -51,6 +51,26 @@ def test_an_order_is_taken_by_the_button_of_its_row_and_the_list_says_whose_it_i
     assert "Somebody else changed this first" in late and 'name="one"' not in late
 
 
+def test_an_order_is_taken_and_given_on_its_page_and_mine_is_what_is_mine_to_do(ward: Ward) -> None:
+    order, client, requester = ward.order(), ward.analyst(), ward.requester()
+    page = read(client, "order", order.pk)
+    assert "Nobody works on it yet." in page and 'id="work"' in page and 'id="work"' not in read(requester, "order", order.pk)
+    on_page = {"at": "order", "order": value(order)}
+    took = client.post(reverse("worklist-act"), on_page | {"do": "take"}, follow=True)
+    assert took.redirect_chain[0][0] == reverse("order", args=[order.pk]) and "It is your work." in took.content.decode()
+    to = make_user(role=Role.ANALYST, organisation=ward.laboratory, name="Colleague")
+    asked = client.post(reverse("worklist-act"), {"at": "order", "order": value(order), "do": "assign"}).content.decode()
+    assert "Back to the order" in asked and "Colleague" in asked and 'name="at" value="order"' in asked
+    on_page = {"at": "order", "order": value(order), "do": "assign", "sure": "yes", "to": str(to.pk)}
+    assert "<b>Colleague</b> works on it." in client.post(reverse("worklist-act"), on_page, follow=True).content.decode()
+    colleague, placer = Client(), Client()
+    colleague.force_login(to)
+    placer.force_login(User.objects.get(pk=order.placed_by_id))
+    assert "Mine<b>1</b>" in read(colleague, "worklist") and "assigned to you" in read(colleague, "worklist", chip="mine")
+    assert "Mine<b>1</b>" in read(placer, "worklist") and "open orders that you placed" in read(placer, "worklist", chip="mine")
+    assert "Mine<b>0</b>" in read(client, "worklist")
+
+
 @pytest.mark.parametrize(
     ("do", "said", "column", "after"),
     [

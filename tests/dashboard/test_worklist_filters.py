@@ -7,6 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from django.urls import reverse
 
+from accounts.models import Site
 from accounts.roles import Role
 from dashboard import saved_filters
 from dashboard.models import SavedFilter
@@ -33,11 +34,13 @@ def change(order: Order, **columns: object) -> Order:
 def test_each_filter_lets_through_what_it_says_and_is_a_chip_that_goes_away(ward: Ward) -> None:
     client, plain = ward.analyst(), ward.order()
     other_test = make_test_version(laboratory=ward.laboratory)
-    own = make_order(intake=make_ready_intake(test_version=other_test, organisation=ward.laboratory), priority="asap")
+    tower = Site.objects.create(organisation=ward.laboratory, code="tower", name="Tower", created_at=clock.now())
+    intake = make_ready_intake(test_version=other_test, organisation=ward.laboratory)
+    own = make_order(intake=intake, priority="asap", performing_site_id=tower.pk)
     change(own, state="in_analysis")
     assignment.take(order=own, actor=make_actor(role=Role.ANALYST, organisation=ward.laboratory), expected_edits=1)
     filters = {
-        "priority": "asap", "state": "in_analysis", "test": str(other_test.definition_id), "organisation": str(ward.laboratory.pk),
+        "priority": "asap", "state": "in_analysis", "test": str(other_test.definition_id), "organisation": str(ward.laboratory.pk), "site": str(tower.pk),
         "assignee": str(Order.objects.get(pk=own.pk).assignee_id), "placed_from": f"{clock.now():%Y-%m-%d}",
     }  # fmt: skip
     for name, value in filters.items():

@@ -44,6 +44,12 @@ def test_the_same_patient_and_test_within_fourteen_days(ward, monkeypatch):
     assert looks(ward, patient=patient()) == {}
 
 
+def test_a_number_with_other_details_is_a_question_and_no_duplicate_of_the_patient_who_has_it(ward):
+    ward.order(patient=patient())
+    assert looks(ward, patient=patient(family_name="Another")) == {}
+    assert looks(ward, patient=patient(family_name="  MUSTER ")) != {}  # as the identity check reads it
+
+
 def test_a_closed_order_counts_and_one_of_which_nothing_came_does_not(ward):
     reported, cancelled = ward.scored(patient=patient()), ward.order(patient=patient())
     services.cancel(actor=requester(ward), order=cancelled, reason="twice", expected_edits=cancelled.edits)

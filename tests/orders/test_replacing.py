@@ -33,9 +33,11 @@ def accessioner(order: Order) -> Actor:
 
 
 def put_in_place(order: Order, actor: Actor | None = None, request: OrderRequest | None = None, **changes: object) -> Order:
+    words = str(changes.pop("words", "agreed by telephone"))
     return replacing.replace(
-        actor=actor or accessioner(order), request=request or another(order, **changes), replaced=order, expected_edits=order.edits
-    )
+        actor=actor or accessioner(order), request=request or another(order, **changes), replaced=order, words=words,
+        expected_edits=order.edits,
+    )  # fmt: skip
 
 
 def test_the_replacement_is_accepted_and_what_it_replaces_is_cancelled_with_it() -> None:
@@ -43,12 +45,19 @@ def test_the_replacement_is_accepted_and_what_it_replaces_is_cancelled_with_it()
     new = put_in_place(order, indication="as agreed by telephone")
     order.refresh_from_db()
     assert (new.state, new.replaces_id, order.state, order.cancelled_reason) == (
-        "accepted", order.pk, "cancelled", f"Replaced by order {new.accession}.",
+        "accepted", order.pk, "cancelled", f"Replaced by order {new.accession}: agreed by telephone",
     )  # fmt: skip
     assert set(Job.objects.filter(run__order_id=order.pk).values_list("state", flat=True)) == {"cancelled"}
     assert set(Job.objects.filter(run__order_id=new.pk).values_list("state", flat=True)) == {"queued"}
     codes = Event.objects.filter(object_id=str(order.pk), reason="order.replaced").order_by("id")
     assert list(codes.values_list("action", flat=True)) == ["state.cancelled", "order.replaced"]
+
+
+def test_a_replacement_says_what_is_changed_and_why() -> None:
+    order = make_order()
+    with pytest.raises(InvalidOrder) as refused:
+        put_in_place(order, words=" ")
+    assert list(refused.value.fields) == ["replaces_reason"] and not Order.objects.filter(replaces=order).exists()
 
 
 def test_asking_twice_places_one_replacement() -> None:

@@ -34,7 +34,7 @@ def order_identity(request: ActorRequest, pk: UUID) -> HttpResponse:
     """Statement and record side by side, and the decision."""
     found = order_for(request.actor, pk)
     if not identity_page.may_decide(request.actor, found):
-        raise PermissionDenied(NOT_INCLUDED)
+        raise PermissionDenied(f"{NOT_INCLUDED} {identity_page.whom_to_ask(request.actor, found)}".strip())
     if request.method == "GET":
         return render(request, "dashboard/identity.html", identity_page.page(request.actor, found))
     try:

@@ -23,15 +23,20 @@ def act(request: ActorRequest) -> HttpResponse:
     try:
         if form.at_once:
             outcomes = acting.act(request.actor, form, request.POST)
-            if "one" not in request.POST:
+            if not form.single:
                 return render(request, "dashboard/acted.html", acting.outcome(form, outcomes))
             messages.add_message(
                 request, messages.SUCCESS if outcomes[0].done else messages.WARNING, acting.words(outcomes, form.deed)
             )
-            return redirect(f"{reverse('worklist')}?{form.listed}")
+            return redirect(_back(form))
     except InvalidOrder as error:
         errors = acting.refusals(error)
     return _asked(request, form, errors)
+
+
+def _back(form: acting.Form) -> str:
+    """Where it was asked: the page of the order, or the list."""
+    return reverse("order", args=[form.order_page]) if form.order_page else f"{reverse('worklist')}?{form.listed}"
 
 
 def _asked(request: ActorRequest, form: acting.Form, errors: list[str]) -> HttpResponse:
@@ -39,7 +44,7 @@ def _asked(request: ActorRequest, form: acting.Form, errors: list[str]) -> HttpR
         question = acting.question(request.actor, form, zone_of(request.user), request.POST, errors)
     except Refused as error:
         messages.warning(request, str(error))
-        return redirect(f"{reverse('worklist')}?{form.listed}")
+        return redirect(_back(form))
     return render(request, "dashboard/act.html", question, status=409 if errors else 200)
 
 
