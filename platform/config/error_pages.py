@@ -28,8 +28,8 @@ def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """403: the role does not include it."""
-    return _answer(request, 403)
+    """403: the role does not include it, in the words of the page that refused."""
+    return _answer(request, 403, str(exception))
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
@@ -42,9 +42,9 @@ def failed(request: HttpRequest) -> HttpResponse:
     return _answer(request, 500)
 
 
-def _answer(request: HttpRequest, status: int) -> HttpResponse:
+def _answer(request: HttpRequest, status: int, said: str = "") -> HttpResponse:
     """A page without its request, and so without the context processors, which would read the person's organisation and rights."""
     if request.path.startswith(FOR_PROGRAMS) and request.path != "/api/":
         problem = Problem(status, str(_CODES[status]), _REASONS[status])
         return of_problem(problem) if request.path.startswith("/fhir") else problem.response()
-    return HttpResponse(render_to_string(f"{status}.html", context.plain()), status=status)
+    return HttpResponse(render_to_string(f"{status}.html", {**context.plain(), "said": said}), status=status)

@@ -81,6 +81,7 @@ def show(actor: Actor, manifest: Manifest, query: Mapping[str, str]) -> dict[str
         "may_place_valid": may and manifest.state == "checked" and found.counts["invalid"] > 0 and found.counts["valid"] > 0,
         "may_go_on": may and manifest.state == "stopped" and found.counts["valid"] > 0,
         "may_stop": may and manifest.state in ("checking", "checked", "placing"),
+        "asks_to_throw": query.get("ask") == "throw" and may and manifest.state in ("checking", "checked"),
     }
 
 

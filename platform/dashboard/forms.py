@@ -34,7 +34,7 @@ class OrderForm(forms.Form):
     )
     site = forms.ChoiceField(label="Site", required=False)
     performing_site = forms.ChoiceField(label="Performed at", required=False)
-    mrn = forms.CharField(label="Medical record number", max_length=80)
+    mrn = forms.CharField(label="Medical record number (MRN)", max_length=80)
     mrn_system = forms.ChoiceField(label="Number given by", required=False)
     family_name = forms.CharField(label="Family name", max_length=120)
     given_name = forms.CharField(label="Given name", max_length=120)

@@ -98,6 +98,7 @@ def page(actor: Actor, parameters: Mapping[str, str]) -> dict[str, object]:
         "priorities": [_row(line, PRIORITY_WORD[line.key]) for line in found.priorities if line.orders],
         "tests": [_row(line, line.name) for line in found.tests],
         "picture": turnaround_picture.draw(found.segments) if found.counts.placed else "",
+        "narrow_picture": turnaround_picture.draw(found.segments, turnaround_picture.NARROW) if found.counts.placed else "",
         "query": query
         + (f"&priority={wanted.priority}" if wanted.priority else "")
         + (f"&test={wanted.test}" if wanted.test else ""),

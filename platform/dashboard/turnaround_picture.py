@@ -2,33 +2,59 @@
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from xml.etree import ElementTree as ET
 
 from dashboard.wording import duration, span
 from orders.turnaround import Line, Quantile
 
-WIDTH, LEFT, RIGHT, ROW, BAR = 760, 150, 110, 46, 13
+BAR, ROOM = 13, 44  # of a bar; between two marks of the axis
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Where things stand on a wide or a narrow page, in units of the picture."""
+
+    style: str
+    width: int
+    left: int
+    right: int
+    row: int
+    head: int  # from the top of a row to its first bar: a narrow page has the name above the bars
+
+
+WIDE = Layout("wide-picture", 760, 150, 110, 46, 0)
+NARROW = Layout("narrow", 360, 4, 96, 62, 18)
 _TICKS = (1, 10, 60, 600, 3600, 6 * 3600, 86_400, 7 * 86_400, 30 * 86_400, 365 * 86_400)
 
 
-def draw(lines: Sequence[Line]) -> str:
+def draw(lines: Sequence[Line], at: Layout = WIDE) -> str:
     """A row for each part that an order came into, on one logarithmic axis."""
     shown = [line for line in lines if line.orders and line.wall[1].seconds is not None]
     longest = max((one.seconds or 0.0 for line in shown for one in line.wall), default=0.0)
     end = next((tick for tick in _TICKS if tick >= longest), max(longest, 1.0))
-    height = ROW * len(shown) + 34
-    root = ET.Element(
-        "svg", {"viewBox": f"0 0 {WIDTH} {height}", "class": "turnaround", "role": "img", "aria-label": alternative(shown)}
-    )
-    for tick in (one for one in _TICKS if one <= end):
-        _line(root, _x(tick, end), 4, _x(tick, end), height - 26, "grid")
-        _text(root, _x(tick, end), height - 10, duration(tick) if tick < 7200 else _long(tick), "axis", anchor="middle")
+    height = at.row * len(shown) + 34
+    style, box = f"turnaround {at.style}", f"0 0 {at.width} {height}"
+    root = ET.Element("svg", {"viewBox": box, "class": style, "role": "img", "aria-label": alternative(shown)})
+    for tick in _ticks(end, at):
+        _line(root, _x(tick, end, at), 4, _x(tick, end, at), height - 26, "grid")
+        _text(root, _x(tick, end, at), height - 10, duration(tick) if tick < 7200 else _long(tick), "axis", anchor="middle")
     for number, line in enumerate(shown):
-        top = number * ROW + 8
-        _text(root, LEFT - 10, top + 19, line.name, "name", anchor="end")
+        top = number * at.row + 8
+        beside = (at.left - 10, top + 19, "end") if not at.head else (at.left, top + 11, "start")
+        _text(root, beside[0], beside[1], line.name, "name", anchor=beside[2])
         for place, (kind, figures) in enumerate((("wall", line.wall), ("net", line.net))):
-            _bar(root, kind, figures, top + place * (BAR + 4), end)
+            _bar(root, kind, figures, top + at.head + place * (BAR + 4), end, at)
     return ET.tostring(root, encoding="unicode")
+
+
+def _ticks(end: float, at: Layout) -> list[float]:
+    """The marks of the axis that have room beside each other, from the end backwards."""
+    found: list[float] = []
+    for tick in reversed([one for one in _TICKS if one <= end]):
+        if not found or _x(found[-1], end, at) - _x(tick, end, at) >= ROOM:
+            found.append(float(tick))
+    return found
 
 
 def alternative(lines: Sequence[Line]) -> str:
@@ -37,16 +63,16 @@ def alternative(lines: Sequence[Line]) -> str:
     return "Turnaround by wall clock. " + ("; ".join(said) or "no order") + ". The table below has every figure."
 
 
-def _bar(root: ET.Element, kind: str, figures: tuple[Quantile, Quantile], top: float, end: float) -> None:
-    median, most = (_x(one.seconds or 0.0, end) for one in figures)
-    _box(root, LEFT, top, most - LEFT, f"{kind} p90")
+def _bar(root: ET.Element, kind: str, figures: tuple[Quantile, Quantile], top: float, end: float, at: Layout) -> None:
+    median, most = (_x(one.seconds or 0.0, end, at) for one in figures)
+    _box(root, at.left, top, most - at.left, f"{kind} p90")
     if not figures[0].at_least:
-        _box(root, LEFT, top, median - LEFT, f"{kind} median")
+        _box(root, at.left, top, median - at.left, f"{kind} median")
     _text(root, most + 6, top + BAR - 2, f"{kind} {_said(figures[1])}", "figure", anchor="start")
 
 
-def _x(seconds: float, end: float) -> float:
-    return LEFT + (WIDTH - LEFT - RIGHT) * math.log1p(max(seconds, 0.0)) / math.log1p(end)
+def _x(seconds: float, end: float, at: Layout) -> float:
+    return at.left + (at.width - at.left - at.right) * math.log1p(max(seconds, 0.0)) / math.log1p(end)
 
 
 def _said(one: Quantile) -> str:

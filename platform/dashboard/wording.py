@@ -24,7 +24,7 @@ _PARKED = (
 WAYS_OUT = {"identity.mismatch": "decide who it is", "order.conflict": "cancel and place again"}
 # Flags on orders and jobs that a person must look at: what happened, and what comes next.
 FLAGS = {
-    "identity.mismatch": "Identity check: this record number is known with another name, birth date or sex."
+    "identity.mismatch": "Identity check: this MRN is known with another name, birth date or sex."
     " Nothing is scored until a person has decided who it is.",
     "order.conflict": "Order number in use: it already stands for another order." + _PARKED,
     # said of accepted records in general; each record's own words hold its figures

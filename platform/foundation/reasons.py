@@ -165,7 +165,7 @@ class Reason(StrEnum):
     ORDER_WRONG_PATIENT = "order.wrong-patient", "The order was for the wrong patient: it and its reports were entered in error."
     IDENTITY_MISMATCH = (
         "identity.mismatch",
-        "This record number is known with another name, birth date or sex. Nothing is scored until a person has decided who it is.",
+        "This MRN is known with another name, birth date or sex. Nothing is scored until a person has decided who it is.",
     )
     SPECIMEN_REJECTED = (
         "specimen.rejected",
@@ -179,10 +179,7 @@ class Reason(StrEnum):
     SPECIMEN_LEAKED = "specimen.leaked", "The specimen has leaked."
     SPECIMEN_TOO_OLD = "specimen.too-old", "The specimen is too old."
     SPECIMEN_OTHER = "specimen.other", "The specimen cannot be used for another reason, which is given in words."
-    SPECIMEN_TAKEN_BACK = (
-        "specimen.taken-back",
-        "A reception or rejection was a mistake and was taken back; what it said stays on record.",
-    )
+    SPECIMEN_TAKEN_BACK = "specimen.taken-back", "It was a mistake and was taken back; what it said stays on record."
     IDENTITY_STATEMENT_WRONG = "identity.statement-wrong", "It is the known patient; what the order stated was wrong."
     IDENTITY_RECORD_WRONG = "identity.record-wrong", "It is the known patient; the record was wrong, and was corrected."
     IDENTITY_ANOTHER = "identity.another-person", "It is another person than the known one; the number was corrected."
@@ -214,7 +211,7 @@ class Reason(StrEnum):
     MANIFEST_NO_COLUMNS = "manifest.no-columns", "The first row has no columns separated by comma, semicolon or tab."
     MANIFEST_UNKNOWN_COLUMN = (
         "manifest.unknown-column",
-        "The header (read with {delimiter}s) names a column that no manifest has: {columns}. Columns are: {known}.",
+        "The header (read with {delimiter}s) names a column that the table does not have: {columns}. Columns are: {known}.",
     )
     MANIFEST_COLUMN_TWICE = "manifest.column-twice", "The header names a column twice: {columns}."
     MANIFEST_COLUMN_MISSING = "manifest.column-missing", "The header lacks: {columns}."

@@ -4,6 +4,7 @@ Each function gives the columns as they become; the caller writes them with his 
 """
 
 from collections.abc import Iterable
+from typing import Any
 
 from orders.models import Order
 
@@ -15,7 +16,7 @@ def codes(order: Order) -> list[str]:
     return [code for code in (order.attention, *order.attention_also) if code]
 
 
-def columns(found: Iterable[str]) -> dict[str, str | list[str]]:
+def columns(found: Iterable[str]) -> dict[str, Any]:
     """The columns of an order that needs a person for these, the gravest first."""
     first, *others = [*dict.fromkeys(found)] or [""]
     return {"attention": first, "attention_also": others}

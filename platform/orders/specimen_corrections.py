@@ -28,6 +28,7 @@ _EMPTY: dict[str, dict[str, Any]] = {
     RECEPTION: {"received_at": None, "received_by_id": None, "condition": "", "condition_words": "", "late_reason": ""},
     REJECTION: {"rejected_reason": "", "rejected_words": "", "rejected_at": None, "rejected_by_id": None},
 }
+CORRECTED = 3  # the version of a specimen that was received or rejected, and then corrected, is at least this
 _READ = {"rejection_read_at": None, "rejection_read_by_id": None}
 
 
@@ -71,6 +72,8 @@ def take_back(*, order: Order, words: str, actor: Actor, expected_version: int) 
 
 def taken_back(order: Order) -> list[SpecimenCorrection]:
     """What was taken back of the specimen of an order that the caller may see, the latest first."""
+    if order.specimen.version < CORRECTED:
+        return []
     rows = SpecimenCorrection.objects.filter(specimen_id=order.specimen_id)
     return list(rows.select_related("by", "received_by", "rejected_by").order_by("-pk"))
 

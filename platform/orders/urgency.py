@@ -82,7 +82,7 @@ def give_stat_reason(*, order: Order, reason: str, actor: Actor, expected_edits:
         locked = open_order(order, expected_edits)
         if not lacks_reason(locked):
             raise Refused(Reason.STAT_REASON_GIVEN.words, code=str(Reason.STAT_REASON_GIVEN))
-        settled = needs.columns(code for code in needs.codes(locked) if code != Reason.STAT_REASON_MISSING)
+        settled: dict[str, Any] = needs.columns(code for code in needs.codes(locked) if code != Reason.STAT_REASON_MISSING)
         _change(locked, "order.stat_reason_given", actor, {}, stat_reason=words, **settled)
 
 

@@ -52,7 +52,7 @@ def _text(value: str, name: str, label: str, limit: int, fields: Objections, *, 
 
 
 def _patient(patient: PatientDetails, fields: Objections) -> None:
-    _text(patient.mrn, "mrn", "The medical record number", 80, fields)
+    _text(patient.mrn, "mrn", "The MRN", 80, fields)
     _text(patient.family_name, "family_name", "The family name", 120, fields)
     _text(patient.given_name, "given_name", "The given name", 120, fields)
     if not OLDEST <= patient.birth_date <= clock.now().date() + timedelta(days=1):

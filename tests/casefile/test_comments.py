@@ -154,3 +154,11 @@ def test_a_program_reads_comments_and_writes_none(ward, order):
     assert texts(program, order) == ["clotted"]
     with pytest.raises(NotPermitted):
         comments.add(actor=program, order=order, text="beep", internal=False)
+
+
+def test_what_was_added_is_said_where_one_is_led_back_to(ward, order):
+    client = ward.requester()
+    answer = client.post(reverse("order-comments", args=[order.pk]), {"text": "fever", "readers": "both"}, follow=True)
+    before, comments_part = answer.content.decode().split('id="comments"')
+    assert answer.redirect_chain[0][0].endswith("#comments") and "The comment is added." not in before
+    assert "The comment is added." in comments_part.split('id="comments-title"')[0]

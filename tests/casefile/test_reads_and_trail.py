@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from datetime import timedelta
 
 import pytest
@@ -168,3 +169,14 @@ def test_an_auditor_finds_an_order_by_its_number_and_is_led_to_no_page_that_is_c
     stranger = logged_in(Role.AUDITOR, Ward().laboratory)
     for client, said in ((auditor, "A99-1"), (stranger, order.accession), (auditor, "\0")):
         assert "audit trail</button>" in client.get(reverse("audit"), {"order": said}).content.decode()
+
+
+def test_facts_are_words_and_what_only_names_rows_stands_behind_a_fold(ward):
+    order = ward.order(priority="stat", stat_reason="")
+    page = read(director(ward), "order-audit", order.pk)
+    assert "before submitted, now accepted" in page and "STAT without a reason" in page
+    facts = re.findall(r'data-label="Facts" class="break"><small>([^<]*)</small>', page)
+    assert facts and not any(re.search(r"[0-9a-f]{8}-[0-9a-f]{4}|in_analysis|True|stat\.reason", said) for said in facts)
+    assert str(order.intake_id) in page  # in the fold
+    rows = director(ward).get(reverse("order-audit.csv", args=[order.pk])).content.decode()
+    assert str(order.intake_id) in rows and "stat.reason-missing" in rows

@@ -133,3 +133,15 @@ def test_the_command_refuses_strangers_and_missing_files(bench: Bench, tmp_path:
     nobody = make_user(role=Role.AUDITOR, organisation=bench.hospital)
     with pytest.raises(CommandError, match="places no orders"):
         call_command("place_manifest", str(tmp_path / "absent.csv"), "--by", nobody.email)
+
+
+def test_a_refused_file_says_what_to_do_now_and_throwing_away_asks_first(bench: Bench) -> None:
+    client = client_of(bench)
+    client.post(reverse("bulk-new"), {"file": SimpleUploadedFile("orders.csv", b"nothing,that,is known\n1,2,3\n")})
+    refused = page(client, worked(Manifest.objects.get()))
+    assert "send it again" in refused and f'href="{reverse("bulk-new")}">Send the mended file' in refused
+    manifest = bench.sent(cells(1))
+    shown = page(client, manifest)
+    assert 'value="stop"' not in shown and 'id="throw-sure"' in page(client, manifest, ask="throw")
+    client.post(reverse("bulk", args=[manifest.pk]), {"do": "stop", "version": manifest.version})
+    assert "Thrown away" in page(client, manifest) and 'id="throw-sure"' not in page(client, manifest, ask="throw")

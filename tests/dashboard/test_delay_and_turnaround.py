@@ -1,5 +1,7 @@
 """Late orders say whether anybody was told; the turnaround report says its figures in words, a picture and a file."""
 
+import itertools
+import re
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
@@ -109,3 +111,12 @@ def test_a_laboratory_of_others_and_a_test_of_nobody_show_nothing(ward, late):
     assert stranger.get(reverse("turnaround"), {"laboratory": ward.laboratory.code}).status_code == 404
     assert "No order was placed" in read(stranger, "turnaround")
     assert "No order was placed" not in read(ward.analyst(), "turnaround", test="nonsense", priority="soon")
+
+
+def test_a_telephone_gets_a_narrow_picture_with_the_same_words_and_marks_that_do_not_touch(ward):
+    ward.scored()
+    pictures = re.findall(r"<svg.*?</svg>", read(ward.analyst(), "turnaround"), re.DOTALL)
+    wide, narrow = (set(re.findall(r"<text[^>]*>([^<]+)", one)) for one in pictures)
+    assert narrow <= wide and "accepted to scored" in narrow
+    marks = [float(x) for x in re.findall(r'<text x="([\d.]+)"[^>]*class="axis"', pictures[1])]
+    assert all(abs(a - b) >= 44 for a, b in itertools.pairwise(marks))

@@ -40,7 +40,8 @@ def test_each_filter_lets_through_what_it_says_and_is_a_chip_that_goes_away(ward
     change(own, state="in_analysis")
     assignment.take(order=own, actor=make_actor(role=Role.ANALYST, organisation=ward.laboratory), expected_edits=1)
     filters = {
-        "priority": "asap", "state": "in_analysis", "test": str(other_test.definition_id), "organisation": str(ward.laboratory.pk), "site": str(tower.pk),
+        "priority": "asap", "state": "in_analysis", "test": str(other_test.definition_id), "organisation": str(ward.laboratory.pk),
+        "site": str(tower.pk),
         "assignee": str(Order.objects.get(pk=own.pk).assignee_id), "placed_from": f"{clock.now():%Y-%m-%d}",
     }  # fmt: skip
     for name, value in filters.items():

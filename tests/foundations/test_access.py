@@ -141,6 +141,7 @@ SERVICES = [
     "orders/patients",
     "orders/replacing",
     "orders/services",
+    "orders/specimen_corrections",
     "orders/uploads",
     "orders/urgency",
     "questions/asking",

@@ -1,6 +1,6 @@
 """Ordered before? People are told before anything is placed and decide; programs get a flag and are never blocked."""
 
-from datetime import timedelta
+from datetime import date, timedelta
 
 import pytest
 from django.urls import reverse
@@ -18,6 +18,12 @@ from tests.reports.cases import patient
 
 pytestmark = pytest.mark.django_db
 TEST, FILE, LABEL = Reason.DUPLICATE_TEST, Reason.DUPLICATE_FILE, Reason.DUPLICATE_SPECIMEN
+OKAFOR = {
+    "mrn": "88·1204",
+    "family_name": "Okafor",
+    "given_name": "Ngozi",
+    "birth_date": date(1961, 3, 14),
+}
 
 
 @pytest.fixture
@@ -98,7 +104,7 @@ def test_a_program_is_not_blocked_and_its_order_says_what_it_looks_like(ward):
 
 
 def test_a_person_is_told_with_links_and_places_it_nevertheless_under_his_name(ward):
-    desk, first = Desk(ward), ward.order(patient=patient(mrn="88·1204", family_name="Okafor", given_name="Ngozi"))
+    desk, first = Desk(ward), ward.order(patient=patient(**OKAFOR))
     intake = str(ward.intake().pk)
     told = desk.send("place", intake=intake)
     words = told.content.decode()
@@ -112,14 +118,14 @@ def test_a_person_is_told_with_links_and_places_it_nevertheless_under_his_name(w
 
 def test_what_nobody_was_told_of_is_asked_again(ward):
     desk = Desk(ward)
-    ward.order(patient=patient(mrn="88·1204", family_name="Okafor", given_name="Ngozi"))
+    ward.order(patient=patient(**OKAFOR))
     answer = desk.send("place-nevertheless", intake=str(ward.intake().pk), told="nonsense,,")
     assert answer.status_code == 422 and Order.objects.count() == 1
 
 
 def test_stat_is_told_too_and_one_key_places_it(ward):
     desk = Desk(ward)
-    ward.order(patient=patient(mrn="88·1204", family_name="Okafor", given_name="Ngozi"))
+    ward.order(patient=patient(**OKAFOR))
     stat = {"priority": "stat", "stat_reason": "sepsis", "intake": str(ward.intake().pk)}
     assert 'id="nevertheless" autofocus' in desk.send("place", **stat).content.decode()
     assert "autofocus" not in desk.send("place", **{**stat, "priority": "urgent"}).content.decode()

@@ -35,6 +35,12 @@ def zone_words(context: template.Context) -> str:
 
 
 @register.simple_tag(takes_context=True)
+def zone_short(context: template.Context) -> str:
+    """The zone as a table heading says it: "CET"."""
+    return clock.now().astimezone(context["zone"]).tzname() or context["zone"].key
+
+
+@register.simple_tag(takes_context=True)
 def due_moment(context: template.Context, value: datetime) -> SafeString | str:
     """A due time: to the second when it is less than an hour away."""
     return moment(context, value, "seconds" if abs(value - clock.now()) < timedelta(hours=1) else "")

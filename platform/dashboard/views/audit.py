@@ -36,7 +36,7 @@ def order_audit(request: ActorRequest, pk: UUID) -> HttpResponse:
     """Everything that happened around it, and who looked."""
     order = _order(request, pk)
     reading.trail(request.actor, order)
-    return render(request, "dashboard/audit.html", audit_page.page(request.actor, order, request.GET))
+    return render(request, "dashboard/audit.html", audit_page.page(request.actor, order, request.GET, zone_of(request.user)))
 
 
 @require_safe

@@ -29,6 +29,7 @@ def order_comments(request: ActorRequest, pk: UUID) -> HttpResponse:
     except Refused as error:
         form = papers.comment_form(request.actor, order, request.POST) | {"errors": [str(error)]}
         return render(request, "dashboard/comment.html", form, status=422)
+    messages.success(request, "The comment is added.", extra_tags="comments")
     return redirect(f"{reverse('order', args=[pk])}#comments")
 
 
@@ -44,7 +45,7 @@ def order_attachments(request: ActorRequest, pk: UUID) -> HttpResponse:
     except Refused as error:
         form = papers.attach_form(request.actor, order, request.POST, error)
         return render(request, "dashboard/attach.html", form, status=422)
-    messages.success(request, f"File {laid.number} is attached.")
+    messages.success(request, f"File {laid.number} is attached.", extra_tags="attachments")
     return redirect(f"{reverse('order', args=[pk])}#attachments")
 
 
@@ -78,5 +79,5 @@ def order_attachment_withdraw(request: ActorRequest, pk: UUID, file: UUID) -> Ht
     except Refused as error:
         form = papers.withdraw_form(request.actor, order, file, request.POST, error)
         return render(request, "dashboard/withdraw.html", form, status=409)
-    messages.success(request, f"File {found.number} is withdrawn.")
+    messages.success(request, f"File {found.number} is withdrawn.", extra_tags="attachments")
     return redirect(f"{reverse('order', args=[pk])}#attachments")

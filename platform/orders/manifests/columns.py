@@ -18,7 +18,7 @@ class Column:
 
 
 COLUMNS = (
-    Column("mrn", "medical record number, exactly as your hospital writes it"),
+    Column("mrn", "medical record number (MRN), exactly as your hospital writes it"),
     Column("family_name", "as in the hospital's records"),
     Column("given_name", "as in the hospital's records"),
     Column("birth_date", "YYYY-MM-DD"),
