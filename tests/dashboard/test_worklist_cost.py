@@ -88,27 +88,10 @@ def test_the_worklist_and_a_page_take_as_many_queries_for_sixty_orders_as_for_th
     assert counts() == few and all(count <= page[3] for count, page in zip(few, asked, strict=True))
 
 
-<<<<<<< HEAD
 def test_a_list_is_sorted_and_filtered_in_its_index_among_thousands_of_orders(ward):
-=======
-@pytest.mark.parametrize("name", ["order", "order-live"])
-def test_the_order_page_takes_as_many_queries_for_sixty_orders_as_for_three(ward, name):
-    order, client = ward.scored(), ward.analyst()
-    read(client, name, order.pk)
-    few = queries(lambda: read(client, name, order.pk))
-    for _ in range(57):
-        ward.order()
-    assert len(queries(lambda: read(client, name, order.pk))) == len(few) <= 29
-
-
-@pytest.mark.parametrize(
-    "filters", [{}, {"chip": "late"}, {"chip": "done"}, {"priority": "asap"}, {"site": UUID(int=7)}, {"sort": "due"}]
-)
-def test_a_list_is_sorted_and_filtered_in_its_index_among_thousands_of_orders(ward, filters):
->>>>>>> 6810e13 (Say why an order is replaced and whom to ask, give work on the order page, filter by site, and count as mine what is mine to do)
     copies(ward.order(), CLOSED)
     actor = make_actor(role=Role.ANALYST, organisation=ward.laboratory)
-    for filters in ({}, {"chip": "late"}, {"chip": "done"}, {"priority": "asap"}, {"sort": "due"}):
+    for filters in ({}, {"chip": "late"}, {"chip": "done"}, {"priority": "asap"}, {"site": UUID(int=7)}, {"sort": "due"}):
         asked = Filters(**filters)
         key = keys.KEYS[worklist.sorted_by(asked)]
         performed, ordered = (plan(keys.key_of(side, key, forward=True)[:51]) for side in Reach(actor, asked).listed())
