@@ -30,7 +30,8 @@ def picture(strand: Strand, length: int) -> Picture:
     known = [value for value in means if value is not None]
     name = "as typed" if strand.name == "forward" else "reverse complement, drawn along the sequence as typed"
     each = "Each bar is a base" if step == 1 else f"Each bar is the mean of {step} bases"
-    words = f"{name}: mean {strand.per_base:.3f} nats a base. {each}; above the line likelier than chance (−1.386)."
+    mean = f"{strand.per_base:.3f}".replace("-", "−")
+    words = f"{name}: mean {mean} nats a base. {each}; above the line likelier than chance (−1.386)."
     return Picture(strand.name, _draw(means, f"{len(known)} bars, {words}"), words)
 
 
