@@ -108,12 +108,19 @@ def clone_db(
     databases.clone(name)
     for variable, url in databases.urls(name).items():
         monkeypatch.setenv(variable, url)
+    opened: list[psycopg.Connection] = []
+    connect = psycopg.connect
+    monkeypatch.setattr(psycopg, "connect", lambda *args, **options: opened.append(connect(*args, **options)) or opened[-1])
     with django_db_blocker.unblock():
         before = databases.point_django_to(name)
         try:
             yield os.environ["DATABASE_URL"]
         finally:
             databases.point_django_to(before)
+            for connection in opened:
+                # Django's test client switches off, for the length of a request, that a request gives its connection back; one that
+                # ends in another thread at this moment keeps it, and whichever test runs when it is collected would fail for it
+                connection.close()
             databases.drop(name)
 
 
