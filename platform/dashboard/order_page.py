@@ -42,6 +42,7 @@ _TITLES = {
     ("orders.order", "order.identity_decided"): "Identity check",
     ("orders.order", "order.patient_moved"): "Record of the patient merged, or parted again",
     ("orders.order", "order.attention"): "Needs a person",
+    ("orders.order", "order.person_named"): "Named to see to it",
     ("orders.order", "order.specimen_received"): "Specimen received",
     ("orders.order", "order.specimen_rejected"): "Specimen rejected",
     ("orders.order", "order.rejection_read"): "Rejection read",
@@ -205,6 +206,8 @@ def _detail(event: Event, order: Order, names: Mapping[str, str]) -> str:
             return f"{counted(order.items_total, 'item')}{_scored_in(order)}"
         case "orders.order", "order.attention":
             return flag(event.reason)
+        case "orders.order", "order.person_named":
+            return f"{names.get(str(event.facts['assignee']), '')}, and every operator is told"
         case "orders.order", "order.specimen_received":
             said = condition_in_words(str(event.facts.get("condition", "")), "")
             return f"{said}, by {event.actor_name}" if said else f"by {event.actor_name}"

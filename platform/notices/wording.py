@@ -4,7 +4,14 @@ from collections.abc import Mapping
 from typing import Any
 
 CLOCKS = {"result": "results", "report": "the report"}
-KINDS = ("order.escalated", "order.demoted", "order.specimen_rejected", "order.rejection_taken_back", "webhook.test")
+KINDS = (
+    "order.escalated",
+    "order.demoted",
+    "order.specimen_rejected",
+    "order.rejection_taken_back",
+    "order.part_waits",
+    "webhook.test",
+)
 
 
 def words(kind: str, facts: Mapping[str, Any]) -> str:
@@ -22,6 +29,8 @@ def words(kind: str, facts: Mapping[str, Any]) -> str:
             return "its specimen was rejected: without a new one there is no result"
         case "order.rejection_taken_back":
             return "the rejection of its specimen was a mistake and was taken back: nothing new is needed"
+        case "order.part_waits":
+            return f"a part of it waits for a person; {facts.get('person', 'somebody')} is named to see to it"
         case "webhook.test":
             return "a test message, asked for on the page of webhooks"
     return kind.replace(".", ": ").replace("_", " ")

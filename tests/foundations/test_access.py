@@ -106,6 +106,7 @@ PROCESSES = [
     "orders/manifests/working",
     "orders/progress",
     "orders/escalation",
+    "orders/attention_notices",
     "orders/rejection_notices",
     "orders/risk",
     "orders/staging",
