@@ -22,6 +22,13 @@ from supervisor import roles
 from tests.services import ROOT, SESSION_DATABASE, Services
 
 TEMPLATE_DATABASE = "helicase_template"
+# A superuser's, in the databases of tests alone: `tests.forging` puts an order into the past, which the application cannot.
+FORGING = """
+    CREATE FUNCTION forging(begins boolean) RETURNS void LANGUAGE sql SECURITY DEFINER AS $$
+        SELECT set_config('session_replication_role', CASE WHEN begins THEN 'replica' ELSE 'origin' END, true)
+    $$;
+    GRANT EXECUTE ON FUNCTION forging(boolean) TO helicase_app;
+"""
 _numbers = itertools.count(1)
 
 
@@ -61,6 +68,8 @@ class Databases:
         )
         if outcome.returncode:
             pytest.exit(f"manage.py provision failed:\n{outcome.stdout}{outcome.stderr}", returncode=3)
+        with psycopg.connect(self.services.postgres.url(TEMPLATE_DATABASE), autocommit=True) as connection:
+            connection.execute(FORGING)
 
     def urls(self, name: str) -> dict[str, str]:
         return {"DATABASE_URL": self.services.app_url(name), "DATABASE_OWNER_URL": self.services.owner_url(name)}

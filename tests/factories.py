@@ -48,9 +48,9 @@ def make_laboratory(name: str = "", **kwargs: Any) -> Organisation:
     return make_organisation(name, is_laboratory=True, **kwargs)
 
 
-def make_user(*, role: Role | str, organisation: Organisation, name: str = "") -> User:
+def make_user(*, role: Role | str, organisation: Organisation, name: str = "", email: str = "") -> User:
     n = next(_numbers)
-    user = User.objects.create_user(email=f"person{n}@example.org", name=name or f"Person {n}", password=PASSWORD)
+    user = User.objects.create_user(email=email or f"person{n}@example.org", name=name or f"Person {n}", password=PASSWORD)
     if role == Role.SERVICE:
         User.objects.filter(pk=user.pk).update(responsible=make_user(role=Role.ADMINISTRATOR, organisation=organisation))
         user.refresh_from_db()

@@ -10,6 +10,7 @@ from orders import escalation
 from orders.models import DelayNotice, Order
 from tests.browser.served import NARROW, elsewhere
 from tests.browser.test_every_page import serious
+from tests.forging import forge
 
 pytestmark = pytest.mark.browser
 
@@ -19,7 +20,7 @@ def late():
     order = Order.objects.get()
     now = clock.now()
     due = {"result_due": now - timedelta(minutes=3), "report_due": now + timedelta(hours=9)}
-    Order.objects.filter(pk=order.pk).update(promised_at=now - timedelta(hours=2), escalate_at=now, **due)
+    forge(order, promised_at=now - timedelta(hours=2), escalate_at=now, **due)
     return str(order.pk)
 
 

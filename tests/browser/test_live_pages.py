@@ -7,6 +7,7 @@ from dashboard import wording
 from orders.models import Order
 from tests.browser.served import elsewhere, until
 from tests.factories import PASSWORD
+from tests.forging import forge
 
 pytestmark = pytest.mark.browser
 
@@ -72,7 +73,7 @@ def test_a_server_that_goes_is_told_and_one_that_comes_back_is_read_again(person
     expect(page.locator("#link-state")).to_have_attribute("data-link", "retrying")
     page.evaluate("htmx.trigger('#worklist-live', 'reread')")
     expect(page.locator("#link-state[data-link=stale]")).to_contain_text("the server does not answer")
-    elsewhere(lambda: Order.objects.update(stat_reason="changed while nobody listened"))
+    elsewhere(lambda: forge(Order.objects.get(), stat_reason="changed while nobody listened"))
     served.start_web()
     expect(page.locator("#link-state")).to_have_attribute("data-link", "live")
     expect(page.locator("#worklist-live")).to_contain_text("changed while nobody listened")

@@ -11,6 +11,7 @@ from tests.browser.served import NARROW, elsewhere
 from tests.browser.test_every_page import serious
 from tests.factories import make_order as placed
 from tests.factories import make_ready_intake, make_test_version
+from tests.forging import forge
 
 pytestmark = pytest.mark.browser
 PICTURES = os.environ.get("SCREENSHOTS", "")  # a folder, for docs/screenshots
@@ -24,7 +25,7 @@ def some_orders() -> list[str]:
         placed(intake=make_ready_intake(test_version=test, organisation=laboratory), priority=priority)
         for priority in ("routine", "asap", "stat")
     ]
-    Order.objects.filter(pk=made[1].pk).update(result_due=clock.now())
+    forge(made[1], result_due=clock.now())
     return [str(order.pk) for order in made]
 
 

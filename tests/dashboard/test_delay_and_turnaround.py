@@ -14,6 +14,7 @@ from foundation import clock
 from orders.models import DelayNotice, Order
 from tests.dashboard.people import Ward, logged_in, read, shown
 from tests.factories import make_laboratory
+from tests.forging import forge
 
 pytestmark = pytest.mark.django_db
 
@@ -29,7 +30,7 @@ def late(ward, monkeypatch) -> Order:
     with monkeypatch.context() as before:
         before.setattr(clock, "_source", lambda: now - timedelta(hours=1))
         order = ward.order()
-    Order.objects.filter(pk=order.pk).update(result_due=now - timedelta(minutes=3))
+    forge(order, result_due=now - timedelta(minutes=3))
     return Order.objects.get(pk=order.pk)
 
 
@@ -75,9 +76,7 @@ def test_a_time_that_came_twice_is_asked_back():
 def test_an_order_on_hold_tells_a_clock_that_stands(ward):
     order = ward.order()
     stopped = clock.now() - timedelta(hours=3)
-    Order.objects.filter(pk=order.pk).update(
-        hold_reason="hold.input", clock_stopped_at=stopped, result_due=stopped + timedelta(minutes=20)
-    )
+    forge(order, hold_reason="hold.input", clock_stopped_at=stopped, result_due=stopped + timedelta(minutes=20))
     page = read(ward.analyst(), "worklist")
     assert "20 min left" in page and "clock stopped" in page and "nobody told" not in page
 

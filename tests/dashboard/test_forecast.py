@@ -9,10 +9,11 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from engine_queue.models import Job, Run, Worker
 from foundation import clock
 from orders.estimates import SPREAD, estimate
-from orders.models import Intake, Order
+from orders.models import Intake
 from tests.dashboard.desk import Desk, vcf
 from tests.dashboard.people import Ward, read
 from tests.factories import make_order, make_test_version
+from tests.forging import forge
 
 pytestmark = pytest.mark.django_db
 PER_VARIANT = 2 * (64 + 1)  # reference and alternate window of the tests' protocol, each after its `bos`
@@ -119,7 +120,7 @@ def test_an_intake_with_sequences_can_be_ordered_and_says_reads_or_sequences(war
 def scoring(order, **changes):
     """An order that is being scored, by nobody in particular."""
     values = {"state": "in_analysis", "started_at": clock.now(), **changes}
-    Order.objects.filter(pk=order.pk).update(**values)
+    forge(order, **values)
     return order
 
 

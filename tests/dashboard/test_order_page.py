@@ -14,6 +14,7 @@ from orders.models import Intake, IntakeRecord, Order
 from registry.models import TestVersion
 from tests.dashboard.people import Ward, logged_in, read, shown
 from tests.factories import make_order
+from tests.forging import forge
 from tests.reports.cases import patient
 
 pytestmark = pytest.mark.django_db
@@ -177,7 +178,7 @@ def test_names_file_names_and_sample_names_are_text_and_never_markup(ward):
         filename=evil, sample=evil, samples=[evil], problems=[{"code": evil, "line": 1, "reason": evil, "fatal": False}]
     )
     order = make_order(intake=Intake.objects.get(pk=intake.pk), indication=evil, sample_confirmed=evil)
-    Order.objects.filter(pk=order.pk).update(stat_reason=evil)
+    forge(order, stat_reason=evil)
     page = read(ward.analyst(), "order", order.pk)
     assert "<script>alert" not in page and page.count("&lt;script&gt;alert(1)") >= 4
 
@@ -222,7 +223,7 @@ def test_who_may_not_cancel_is_refused_and_not_offered_it(ward):
 
 def test_a_cancelled_order_is_not_late(ward):
     order, client = ward.order(), ward.requester()
-    Order.objects.filter(pk=order.pk).update(result_due=clock.now() - timedelta(hours=1))
+    forge(order, result_due=clock.now() - timedelta(hours=1))
     cancel(client, order)
     page = read(client, "order", order.pk)
     assert "over</span>" not in page and "This order was cancelled" in page
@@ -230,7 +231,7 @@ def test_a_cancelled_order_is_not_late(ward):
 
 def test_a_scored_order_counts_down_to_nothing_and_says_what_is_not_built(ward):
     order = ward.scored()
-    Order.objects.filter(pk=order.pk).update(report_due=clock.now() - timedelta(hours=3), started_at=order.scored_at)
+    forge(order, report_due=clock.now() - timedelta(hours=3), started_at=order.scored_at)
     for page in (read(ward.analyst(), "order", order.pk), read(ward.analyst(), "worklist")):
         assert 'role="timer"' not in page and "scored in 0.0 s" in page and "report was due" in page
     assert "Review and release are not built in this version" in read(ward.analyst(), "order", order.pk)
@@ -238,7 +239,7 @@ def test_a_scored_order_counts_down_to_nothing_and_says_what_is_not_built(ward):
 
 def test_results_that_are_late_stay_red(ward):
     order = ward.order()
-    Order.objects.filter(pk=order.pk).update(result_due=clock.now() - timedelta(minutes=3))
+    forge(order, result_due=clock.now() - timedelta(minutes=3))
     page = read(ward.analyst(), "order", order.pk)
     assert 'class="late"' in page and "3 min over" in page
 
@@ -246,7 +247,7 @@ def test_results_that_are_late_stay_red(ward):
 @pytest.mark.parametrize(("minutes", "shape"), [(50, "%H:%M:%S"), (70, "%H:%M")])
 def test_a_due_time_within_the_hour_is_told_to_the_second(ward, minutes, shape):
     order, due = ward.order(), clock.now() + timedelta(minutes=minutes)
-    Order.objects.filter(pk=order.pk).update(result_due=due)
+    forge(order, result_due=due)
     page = read(ward.analyst(), "order", order.pk)
     assert re.search(rf"results due <time[^>]*>(tomorrow )?{due.strftime(shape)}</time>", page)
 

@@ -12,6 +12,7 @@ from orders import risk
 from orders.models import Order
 from tests.dashboard.people import Ward, logged_in, read
 from tests.factories import make_request
+from tests.forging import forge
 from tests.orders.test_estimates import claimed, measured, works
 
 pytestmark = pytest.mark.django_db
@@ -117,7 +118,7 @@ def test_an_order_that_is_paused_is_not_taken_for_one_whose_worker_stopped(ward,
 def test_an_order_at_risk_is_marked_in_words_listed_and_told_on_its_page_and_on_the_engine_page(ward):
     order = ward.order(variants=20)
     ward.order(variants=1, priority="urgent")
-    Order.objects.filter(pk=order.pk).update(result_due=clock.now() + timedelta(seconds=20))
+    forge(order, result_due=clock.now() + timedelta(seconds=20))
     risk.watch()
     listed = read(ward.analyst(), "worklist", chip="risk")
     assert re.findall(r'data-order="([^"]+)"', listed) == [str(order.pk)]
@@ -131,7 +132,7 @@ def test_an_order_at_risk_is_marked_in_words_listed_and_told_on_its_page_and_on_
 
 def test_a_late_order_is_told_in_its_timeline(ward):
     order = ward.order()
-    Order.objects.filter(pk=order.pk).update(result_due=clock.now() - timedelta(seconds=20))
+    forge(order, result_due=clock.now() - timedelta(seconds=20))
     risk.watch()
     page = read(ward.analyst(), "order", order.pk)
     assert re.search(rf'class="red">Late {AT}', page) and 'id="risk"' not in page
@@ -139,7 +140,7 @@ def test_a_late_order_is_told_in_its_timeline(ward):
 
 def test_an_order_on_hold_promises_nothing(ward):
     order = ward.order()
-    Order.objects.filter(pk=order.pk).update(hold_reason="hold.specimen")
+    forge(order, hold_reason="hold.specimen")
     Run.objects.filter(order_id=order.pk).update(held=True)
     page = read(ward.analyst(), "order", order.pk)
     assert "<b>On hold</b>" in page and 'id="expected"' not in page and "in line" not in page
@@ -147,7 +148,7 @@ def test_an_order_on_hold_promises_nothing(ward):
 
 def held(order):
     """On hold, as the service leaves it."""
-    Order.objects.filter(pk=order.pk).update(hold_reason="hold.specimen")
+    forge(order, hold_reason="hold.specimen")
     Run.objects.filter(order_id=order.pk).update(held=True)
     Job.objects.filter(run__order_id=order.pk).update(held=True)
     return order

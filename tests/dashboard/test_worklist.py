@@ -13,6 +13,7 @@ from orders.filters import LABELS
 from orders.models import Order
 from tests.dashboard.people import Ward, read, shown
 from tests.factories import make_actor
+from tests.forging import forge
 from tests.reports.cases import patient
 
 pytestmark = pytest.mark.django_db
@@ -43,7 +44,7 @@ def live_worker(ward):
 
 def test_stat_orders_stand_apart_and_the_least_time_left_comes_first(ward):
     later, sooner = ward.order(priority="stat"), ward.order(priority="stat")
-    Order.objects.filter(pk=sooner.pk).update(result_due=clock.now())
+    forge(sooner, result_due=clock.now())
     page = read(ward.analyst(), "worklist")
     assert "2 orders, never paged away" in page
     assert accessions(page) == [sooner.accession, later.accession]
@@ -76,7 +77,7 @@ def test_a_chip_lists_what_it_counts(ward, chip, change):
     ward.order()
     chosen = ward.order()
     values = {key: clock.now() - timedelta(minutes=1) if value == "past" else value for key, value in change.items()}
-    Order.objects.filter(pk=chosen.pk).update(**values)
+    forge(chosen, **values)
     page = read(ward.analyst(), "worklist", chip=chip)
     count = int(re.search(rf'id="chip-{chip}".*?<b>(\d+)</b>', page).group(1))
     assert count == len(accessions(page)) and chosen.accession in accessions(page)
@@ -86,8 +87,8 @@ def test_a_chip_lists_what_it_counts(ward, chip, change):
 def test_late_is_what_is_not_scored_and_a_scored_order_past_its_report_stands_apart(ward):
     slow, unsigned = ward.order(), ward.scored()
     past = clock.now() - timedelta(minutes=1)
-    Order.objects.filter(pk=slow.pk).update(result_due=past)
-    Order.objects.filter(pk=unsigned.pk).update(result_due=past, report_due=past)
+    forge(slow, result_due=past)
+    forge(unsigned, result_due=past, report_due=past)
     late, overdue = (read(ward.analyst(), "worklist", chip=chip) for chip in ("late", "unsigned"))
     assert accessions(late) == [slow.accession] and "Late<b>1</b>" in late and "not scored, and past" in late
     assert accessions(overdue) == [unsigned.accession] and "Report overdue<b>1</b>" in overdue
@@ -125,7 +126,7 @@ def test_progress_is_a_bar_with_words(ward):
 
 def test_a_late_order_says_by_how_much(ward):
     order = ward.order(priority="stat")
-    Order.objects.filter(pk=order.pk).update(result_due=clock.now() - timedelta(seconds=200))
+    forge(order, result_due=clock.now() - timedelta(seconds=200))
     page = read(ward.analyst(), "worklist")
     assert "▲ 3 min over" in page and 'role="timer"' in page
 

@@ -13,6 +13,7 @@ from orders.filters import Filters
 from orders.worklist import Reach
 from tests.dashboard.people import Ward, read
 from tests.factories import make_actor
+from tests.forging import forging
 from tests.reports.cases import patient
 
 pytestmark = pytest.mark.django_db
@@ -51,7 +52,7 @@ def queries(act):
 
 
 def copies(order, count):
-    with connection.cursor() as cursor:
+    with forging(), connection.cursor() as cursor:
         cursor.execute(COPIES, {"count": count, "intake": order.intake_id, "patient": order.patient_id, "order": order.pk})
         cursor.execute("ANALYZE orders_order, orders_patient, orders_intake, orders_patientidentifier")
 

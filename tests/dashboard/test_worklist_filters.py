@@ -17,6 +17,7 @@ from orders.models import Order
 from tests.dashboard.people import Ward, logged_in, read, shown
 from tests.dashboard.test_worklist import accessions
 from tests.factories import make_actor, make_order, make_ready_intake, make_test_version
+from tests.forging import forge
 
 pytestmark = pytest.mark.django_db
 
@@ -27,7 +28,7 @@ def ward() -> Ward:
 
 
 def change(order: Order, **columns: object) -> Order:
-    Order.objects.filter(pk=order.pk).update(**columns)
+    forge(order, **columns)
     return order
 
 

@@ -7,6 +7,7 @@ from django.db import IntegrityError, ProgrammingError, connection, transaction
 
 from engine_queue.models import Item, ItemSet, Job, Result, Run
 from tests import factories
+from tests.forging import forging
 
 pytestmark = pytest.mark.django_db
 
@@ -113,8 +114,8 @@ BROKEN = {
     "run_counts_in_order": "UPDATE engine_queue_run SET items_done = items_cut + 1",
     "run_kind_known": _copy("engine_queue_run", '{"id": "00000000-0000-0000-0000-000000000001", "kind": "other"}'),
     "order_counts_in_order": "UPDATE orders_order SET items_done = items_total + 1",
-    "priority_known": "UPDATE orders_order SET priority = 'bogus'",
-    "stat_has_reason_or_flag": "UPDATE orders_order SET priority = 'stat', rank = 0, stat_reason = ''",
+    "priority_known": "UPDATE orders_order SET priority = 'bogus', promise = 2",
+    "stat_has_reason_or_flag": "UPDATE orders_order SET priority = 'stat', rank = 0, stat_reason = '', promise = 2",
     "one_patient_per_identifier": _copy("orders_patientidentifier", '{"id": 999999999}'),
     "one_open_membership": _copy("accounts_membership", '{"id": 999999999}'),
     "one_verdict_per_alternate": _copy("orders_intakerecord", '{"id": 999999999, "item_id": null}'),
@@ -132,7 +133,7 @@ def test_two_orders_cannot_share_a_placer_number() -> None:
     first = factories.make_order(placer_system="ward", placer_number="1")
     first.pk, first.accession, first.state, first.intake = uuid4(), "A00-000001", "submitted", factories.make_ready_intake()
     first._state.adding = True
-    with pytest.raises(IntegrityError, match="one_order_per_placer_number"), transaction.atomic():
+    with pytest.raises(IntegrityError, match="one_order_per_placer_number"), forging():
         first.save()
 
 

@@ -15,6 +15,7 @@ from orders import delays
 from orders.errors import InvalidOrder
 from orders.models import DelayNotice, Hold, Order
 from tests.factories import make_actor, make_laboratory, make_order, make_organisation, make_ready_intake
+from tests.forging import forge, forging
 from tests.services import ROOT
 
 pytestmark = pytest.mark.django_db
@@ -26,7 +27,7 @@ def late(monkeypatch) -> Order:
     with monkeypatch.context() as before:
         before.setattr(clock, "_source", lambda: now - timedelta(hours=1))
         order = make_order(intake=make_ready_intake(organisation=make_organisation(), variants=1), variants=1)
-    Order.objects.filter(pk=order.pk).update(result_due=now - timedelta(minutes=3))
+    forge(order, result_due=now - timedelta(minutes=3))
     return Order.objects.get(pk=order.pk)
 
 
@@ -103,9 +104,10 @@ def test_holds_and_promises_of_before_are_taken_from_the_events():
         events.append(
             audit.record(actor=actor, action=action, obj=order, organisation_id=order.performing_laboratory_id, reason="hold.input")
         )
-    Order.objects.filter(pk=orders[0].pk).update(hold_reason="hold.input")
-    Order.objects.update(promised_at=None, clock_zone="", escalate_at=None)
-    with connection.cursor() as cursor:
+    forge(orders[0], hold_reason="hold.input")
+    for order in orders:
+        forge(order, promised_at=None, clock_zone="", escalate_at=None)
+    with forging(), connection.cursor() as cursor:
         cursor.execute(_migration().BACKFILL)
     at = [event.at for event in events]
     found = list(Hold.objects.order_by("since").values_list("order_id", "since", "until"))

@@ -168,7 +168,7 @@ def test_the_database_knows_no_stat_order_that_one_person_holds() -> None:
     order = placed("urgent")
     hold(order)
     with pytest.raises(IntegrityError, match="stat_hold_agreed"), transaction.atomic():
-        Order.objects.filter(pk=order.pk).update(priority="stat", rank=0, stat_reason="sepsis")
+        Order.objects.filter(pk=order.pk).update(priority="stat", rank=0, stat_reason="sepsis", promise=2)
 
 
 def test_what_is_kept_of_a_demotion_is_who_what_and_why(order: Order) -> None:

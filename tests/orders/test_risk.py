@@ -19,6 +19,7 @@ from registry.hours import Hours
 from tests.dashboard.people import Ward
 from tests.engine_queue.rows import in_thread_of_its_own
 from tests.factories import make_actor
+from tests.forging import forge
 from tests.orders.test_estimates import measured, works
 
 SINCE, NOW, DUE = (datetime(2026, 3, 1, 12, minute, tzinfo=UTC) for minute in (0, 10, 40))
@@ -59,7 +60,7 @@ def ward(db):
 
 def due_in(order, seconds):
     now = clock.now()
-    Order.objects.filter(pk=order.pk).update(accepted_at=now - timedelta(seconds=60), result_due=now + timedelta(seconds=seconds))
+    forge(order, accepted_at=now - timedelta(seconds=60), result_due=now + timedelta(seconds=seconds))
 
 
 def told(order):

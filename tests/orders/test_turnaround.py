@@ -17,6 +17,7 @@ from orders.models import Hold, Order
 from orders.turnaround import Quantile, quantiles
 from registry import calendars
 from tests.factories import make_actor, make_laboratory, make_order, make_ready_intake, make_test_version
+from tests.forging import forge
 
 START = datetime(2026, 3, 27, 6, 0, tzinfo=UTC)  # Friday 07:00 in Berlin
 NOW = START + timedelta(days=5)
@@ -67,9 +68,8 @@ def placed(test_version, *, priority: str = "urgent", hours: dict[str, float], *
         order = make_order(intake=make_ready_intake(test_version=test_version, variants=1), variants=1, priority=priority)
     moments = {f"{name}_at": START + timedelta(hours=at) for name, at in hours.items()}
     if "scored" in hours:
-        Order.objects.filter(pk=order.pk).update(state="in_analysis")
         columns.setdefault("state", "awaiting_review")
-    Order.objects.filter(pk=order.pk).update(**moments, **columns)
+    forge(order, **moments, **columns)
     return Order.objects.get(pk=order.pk)
 
 

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command, get_commands, load_command_class
 
+from accounts.models import Organisation
 from accounts.roles import Role
 from orders import checking, uploads
 from orders.models import Intake
 from registry.models import TestVersion
-from tests.factories import make_actor, make_laboratory, make_user
+from tests.factories import make_actor, make_user
 from tests.registry import genes
 from tests.services import ROOT
 
@@ -34,11 +35,9 @@ def test_five_lines_lead_from_a_folder_to_an_upload_that_can_be_ordered(
     folder.rename("GENERator")
     Path("genome.fa.gz").write_text(f">one\n{genes.BASES}\n")
     Path("genes.gff3").write_text(genes.bacterial())
-    laboratory = make_laboratory()
-    type(laboratory).objects.filter(pk=laboratory.pk).update(code="central-lab")
+    laboratory = Organisation.objects.create(code="central-lab", name="Central Laboratory", is_laboratory=True)
     for mailbox, role in (("steward", Role.MODEL_STEWARD), ("director", Role.DIRECTOR)):
-        person = make_user(role=role, organisation=laboratory)
-        type(person).objects.filter(pk=person.pk).update(email=f"{mailbox}@example.org")
+        make_user(role=role, organisation=laboratory, email=f"{mailbox}@example.org")
     *run, last = lines()
     assert len(run) == 4
     for command, *options in [*run, *run]:  # the second time changes nothing
