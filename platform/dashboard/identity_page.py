@@ -99,9 +99,10 @@ def _shown(name: str, value: Any) -> str:
 
 
 def number(order: Order) -> str:
-    """The number as stated, verbatim, with its system where that is not the organisation's own."""
-    system = str(order.stated.get("mrn_system", ""))
-    return f"{order.stated_mrn} ({system})" if system else str(order.stated_mrn)
+    """The numbers as stated, verbatim, with their system where that is not the organisation's own."""
+    others = [(one["value"], one["system"]) for one in order.stated.get("others", [])]
+    stated = [(order.stated_mrn, str(order.stated.get("mrn_system", ""))), *others]
+    return "; ".join(f"{value} ({system})" if system else str(value) for value, system in stated)
 
 
 def stated_otherwise(order: Order) -> str:

@@ -14,8 +14,9 @@ from dashboard.verdicts import exceptions
 from dashboard.wording import FLAGS, counted, duration, flag, parked
 from engine_queue.models import Run
 from foundation.actor import Actor
+from interop.fhir import finding
 from notices.wording import words as escalated
-from orders import duplicates, needs, selectors, specimen_corrections
+from orders import conflicts, duplicates, needs, selectors, specimen_corrections
 from orders.holding import may_answer
 from orders.machines import IN_ERROR
 from orders.models import Demotion, HoldRequest, Order
@@ -40,6 +41,7 @@ _TITLES = {
     ("orders.order", "order.replaced"): "Replaced",
     ("orders.order", "state.entered_in_error"): "Entered in error",
     ("orders.order", "order.identity_decided"): "Identity check",
+    ("orders.order", "order.conflict_settled"): "Order number settled",
     ("orders.order", "order.patient_moved"): "Record of the patient merged, or parted again",
     ("orders.order", "order.attention"): "Needs a person",
     ("orders.order", "order.person_named"): "Named to see to it",
@@ -140,6 +142,8 @@ def whole(actor: Actor, order: Order, parameters: Mapping[str, str]) -> dict[str
         **papers.parts(actor, order),
         "may_see_to_specimen": specimens.may_see_to(actor, order),
         "may_decide": order.attention == "identity.mismatch" and order.ended_at is None and identity_page.may_decide(actor, order),
+        "may_settle": conflicts.waits(order) and conflicts.may_settle(actor, order),
+        "asked_by_fhir": finding.asked_for(order),
         "may_declare": wrong_patient.may_declare(actor, order),
         "stated": identity_page.stated_otherwise(order),
         "may_open_patient": actor.may(Verb.VIEW_ORDER, order.patient.organisation_id),
@@ -225,7 +229,7 @@ def _detail(event: Event, order: Order, names: Mapping[str, str]) -> str:
             return _assigned(event, names)
         case "orders.order", "order.hold_expired":
             return "nobody answered; the work went on"
-        case "orders.order", "order.identity_decided":
+        case "orders.order", "order.identity_decided" | "order.conflict_settled":
             return f"{flag(event.reason)} By {event.actor_name}"
         case "orders.order", "state.cancelled" | "state.rejected" | "state.entered_in_error":
             return f"{order.cancelled_reason or flag(event.reason)}, by {event.actor_name}"

@@ -3,6 +3,7 @@
 from django.urls import URLPattern, URLResolver, path
 
 from dashboard.views import (
+    asked,
     audit,
     bulk,
     directory,
@@ -75,6 +76,8 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("sites/<uuid:pk>/", directory.site, name="site"),
     path("orders/<uuid:pk>/identity", identity.order_identity, name="order-identity"),
     path("orders/<uuid:pk>/wrong-patient", identity.order_wrong_patient, name="order-wrong-patient"),
+    path("orders/<uuid:pk>/conflict", asked.order_conflict, name="order-conflict"),
+    path("asked/<uuid:pk>/", asked.asked, name="asked"),
     path("identity/", identity.identity_checks, name="identity-checks"),
     path("patients/", patients.patients, name="patients"),
     path("patients/<uuid:pk>/", patients.patient, name="patient"),

@@ -21,12 +21,13 @@ _PARKED = (
     " Nothing is scored. This version has no page to settle it on: cancel this order and place it again with the right details."
 )
 # What can be done about an order that was parked before anything was scored.
-WAYS_OUT = {"identity.mismatch": "decide who it is", "order.conflict": "cancel and place again"}
+WAYS_OUT = {"identity.mismatch": "decide who it is", "order.conflict": "decide which order it is"}
 # Flags on orders and jobs that a person must look at: what happened, and what comes next.
 FLAGS = {
     "identity.mismatch": "Identity check: this MRN is known with another name, birth date or sex."
     " Nothing is scored until a person has decided who it is.",
-    "order.conflict": "Order number in use: it already stands for another order." + _PARKED,
+    "order.conflict": "Order number in use: it already stands for another order."
+    " Nothing is scored until a person has decided which order it is.",
     # said of accepted records in general; each record's own words hold its figures
     "vcf.duplicate": "The same variant is in the file more than once; each line is scored.",
     "vcf.filter": "The caller's filter is not PASS.",

@@ -15,13 +15,15 @@ from dashboard.saved_filters import Kept
 from dashboard.wording import WAYS_OUT, between, flag, parked
 from dashboard.worklist_filters import Asked
 from foundation.actor import Actor
-from orders import arrivals, keys, needs, several, worklist
+from interop.fhir import finding
+from interop.models import FhirOrder
+from orders import arrivals, conflicts, keys, needs, several, worklist
 from orders.estimates import Finish
 from orders.holding import may_answer
 from orders.keys import Cursor
 from orders.machines import IN_ERROR
 from orders.models import HoldRequest, Order
-from orders.worklist import Worklist
+from orders.worklist import Chip, Worklist
 
 EMPTY = {
     "open": "No open orders.",
@@ -65,6 +67,7 @@ class Row:
     delay_told: datetime | None = None  # when somebody was last told of its delay
     works_here: bool = False  # this person may take it, and is told whose work it is
     identity: bool = False  # this person can decide whose it is
+    conflict: bool = False  # … or which order it is
 
     @property
     def style(self) -> str:
@@ -87,6 +90,13 @@ class Page:
     works: bool  # this person works on orders: he can choose several and do something to them
     exports: bool
     problems: list[str]  # what of the address was ignored
+    unplaced: list[FhirOrder]  # came by FHIR, and are no orders yet
+
+    @property
+    def chips(self) -> list[Chip]:
+        """The filters with their counts. What came by FHIR and waits for a person needs attention as orders do."""
+        parked_ones = sum(one.state == "parked" for one in self.unplaced)
+        return [replace(chip, count=chip.count + parked_ones) if chip.key == "attention" else chip for chip in self.worklist.chips]
 
     @property
     def about(self) -> str:
@@ -143,6 +153,7 @@ def page(user: User, actor: Actor, query: Mapping[str, str]) -> Page:
         works=bool(actor.organisations(Verb.ASSIGN)),
         exports=bool(actor.organisations(Verb.EXPORT) & actor.organisations(Verb.VIEW_ORDER)),
         problems=[*asked.problems, *problems],
+        unplaced=finding.unsettled(actor),
     )
 
 
@@ -179,9 +190,10 @@ def row(order: Order, actor: Actor, place: str, finish: Finish | None) -> Row:
     reviews = order.state.startswith("awaiting") and actor.may(Verb.VIEW_UNRELEASED, order.performing_laboratory_id)
     progress, note = _progress(order)
     decides = order.attention == "identity.mismatch" and order.ended_at is None and identity_page.may_decide(actor, order)
-    action = "Decide who it is" if decides else "See results" if reviews else "Open"
-    primary = reviews or decides
-    return Row(order, action, primary=primary, progress=progress, note=note, place=place, finish=finish, identity=decides)
+    settles = conflicts.waits(order) and conflicts.may_settle(actor, order)
+    action = "Decide who it is" if decides else "Decide which it is" if settles else "See results" if reviews else "Open"
+    said = {"progress": progress, "note": note, "place": place, "finish": finish, "identity": decides, "conflict": settles}
+    return Row(order, action, primary=reviews or decides or settles, **said)
 
 
 def _progress(order: Order) -> tuple[str, str]:

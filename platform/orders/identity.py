@@ -8,7 +8,7 @@ from foundation import clock
 from foundation.actor import Actor
 from orders.machines import IDENTITY_CHECK
 from orders.models import IdentityCheck, Order, Patient, PatientIdentifier
-from orders.requests import PatientDetails
+from orders.requests import OtherNumber, PatientDetails
 
 
 @dataclass(frozen=True)
@@ -22,13 +22,38 @@ class Identified:
 def identify(details: PatientDetails, *, organisation_id: UUID) -> Identified:
     """The patient behind the details.
 
-    A known identifier with the same demographics is that patient. With different ones, nothing is overwritten or
-    linked: a separate record without the identifier is made, and the order waits for an identity check.
+    A known identifier with the same demographics is that patient, who gets the numbers that nobody has yet. With different ones,
+    or where two numbers are of two records, nothing is overwritten or linked: a separate record without an identifier is made,
+    and the order waits for an identity check.
     """
-    known = holder(organisation_id, details.mrn_system, details.mrn)
-    if known is not None and same(known, details):
-        return Identified(known)
-    patient = Patient.objects.create(
+    numbers = stated_numbers(details, organisation_id)
+    held = [(number, holder(organisation_id, number.system, number.value)) for number in numbers]
+    known = [patient for _, patient in held if patient is not None]
+    contradicts = next((one for one in known if one.pk != known[0].pk or not same(one, details)), None)
+    patient = known[0] if known and contradicts is None else _record(details, organisation_id)
+    if contradicts is None:
+        _number(patient, [number for number, holds in held if holds is None])
+    return Identified(patient, contradicts)
+
+
+def stated_numbers(details: PatientDetails, organisation_id: UUID) -> list[OtherNumber]:
+    """Every number that is stated, the first one first; each once."""
+    first = OtherNumber(system_of(organisation_id, details.mrn_system), details.mrn.strip(), "MRN")
+    others = [OtherNumber(system_of(organisation_id, one.system), one.value.strip(), one.type) for one in details.others]
+    return list({(one.system, one.value): one for one in [*others, first]}.values())[::-1]
+
+
+def _number(patient: Patient, numbers: list[OtherNumber]) -> None:
+    """Give a patient numbers that nobody has; they came with an order."""
+    for one in numbers:
+        kind = {"type": one.type} if one.type else {}
+        PatientIdentifier.objects.create(
+            organisation_id=patient.organisation_id, patient=patient, system=one.system, value=one.value, **kind
+        )
+
+
+def _record(details: PatientDetails, organisation_id: UUID) -> Patient:
+    made: Patient = Patient.objects.create(
         organisation_id=organisation_id,
         family_name=details.family_name.strip(),
         given_name=details.given_name.strip(),
@@ -36,10 +61,7 @@ def identify(details: PatientDetails, *, organisation_id: UUID) -> Identified:
         sex=details.sex,
         created_at=clock.now(),
     )
-    if known is None:
-        system = system_of(organisation_id, details.mrn_system)
-        PatientIdentifier.objects.create(organisation_id=organisation_id, patient=patient, system=system, value=details.mrn.strip())
-    return Identified(patient, known)
+    return made
 
 
 def system_of(organisation_id: UUID, stated: str) -> str:

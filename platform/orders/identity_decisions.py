@@ -19,7 +19,7 @@ from orders.machines import IDENTITY_CHECK
 from orders.models import IdentityCheck, Order, Patient, PatientIdentifier
 from orders.moving import move
 from orders.remarks import remark
-from orders.requests import PatientDetails
+from orders.requests import OtherNumber, PatientDetails
 
 MISSING = "Say how you know: it is kept with the order, under your name."
 
@@ -31,7 +31,8 @@ class Settled(Refused):
 def stated(order: Order) -> PatientDetails:
     """The patient as the order states him."""
     said = {**order.stated, "birth_date": date.fromisoformat(order.stated["birth_date"])}
-    return PatientDetails(**said)
+    others = tuple(OtherNumber(**one) for one in said.pop("others", ()))
+    return PatientDetails(**said, others=others)
 
 
 def statement_wrong(*, check: IdentityCheck, words: str, actor: Actor, expected: tuple[int, int]) -> None:

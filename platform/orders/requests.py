@@ -1,8 +1,18 @@
 """What a person or a program asks for when an order is placed."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import date, datetime
+from typing import Any
 from uuid import UUID
+
+
+@dataclass(frozen=True)
+class OtherNumber:
+    """Another number that the patient is known by, verbatim."""
+
+    system: str
+    value: str
+    type: str = ""  # such as NI or SS; blank: not said
 
 
 @dataclass(frozen=True)
@@ -15,6 +25,7 @@ class PatientDetails:
     birth_date: date
     sex: str  # Sex
     mrn_system: str = ""  # blank: the ordering organisation's own numbers
+    others: tuple[OtherNumber, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -45,3 +56,11 @@ class OrderRequest:
     provider_id: UUID | None = None  # who asks: one of the organisation's providers, wanted as soon as it has any
     site_id: UUID | None = None  # of the ordering organisation; none: its main one
     performing_site_id: UUID | None = None  # of the laboratory that performs; none: its main one
+
+
+def as_said(request: OrderRequest) -> dict[str, Any]:
+    """Everything a request says, for a hash: what was added later is left out where it is not said."""
+    said = asdict(request)
+    if not request.patient.others:
+        del said["patient"]["others"]
+    return said

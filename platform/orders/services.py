@@ -27,7 +27,7 @@ from orders.machines import ORDER
 from orders.models import Intake, Order, Patient, Specimen
 from orders.parties import parties
 from orders.remarks import LONG, remark
-from orders.requests import OrderRequest, PatientDetails, SpecimenDetails
+from orders.requests import OrderRequest, PatientDetails, SpecimenDetails, as_said
 from orders.validation import validate
 from registry.priority import PRIORITY_RANK, Priority
 
@@ -160,7 +160,7 @@ def end(locked: Order, *, to: str, actor: Actor, reason: str, **changes: Any) ->
 
 def content_hash(request: OrderRequest, intake: Intake, replaces: Order | None = None) -> str:
     """SHA-256 over everything the requester said, file included: the same hash is the same order."""
-    named = {name: value for name, value in asdict(request).items() if name not in _LATER or value is not None}
+    named = {name: value for name, value in as_said(request).items() if name not in _LATER or value is not None}
     said = {
         **named,  # what was added later is left out where it is not said: what was hashed before hashes as it did
         **({"replaces": str(replaces.pk)} if replaces else {}),
@@ -278,9 +278,11 @@ def flags(priority: str, stat_reason: str, *, contradicted: Patient | None, conf
     return [str(reason) for reason, so in told.items() if so]
 
 
-def stated(said: PatientDetails) -> dict[str, str]:
+def stated(said: PatientDetails) -> dict[str, Any]:
     """The patient as stated, letter for letter."""
-    return {name: str(value) for name, value in asdict(said).items()}
+    details = asdict(said)
+    others = details.pop("others")
+    return {name: str(value) for name, value in details.items()} | ({"others": list(others)} if others else {})
 
 
 def _specimen(said: SpecimenDetails, patient: Patient) -> Specimen:

@@ -55,6 +55,10 @@ def _patient(patient: PatientDetails, fields: Objections) -> None:
     _text(patient.mrn, "mrn", "The MRN", 80, fields)
     _text(patient.family_name, "family_name", "The family name", 120, fields)
     _text(patient.given_name, "given_name", "The given name", 120, fields)
+    for one in patient.others:
+        _text(one.value, "others", "A further number of the patient", 80, fields)
+        _text(one.system, "others", "The system of a further number", 120, fields)
+        _text(one.type, "others", "The type of a further number", 20, fields, required=False)
     if not OLDEST <= patient.birth_date <= clock.now().date() + timedelta(days=1):
         fields["birth_date"].append("The birth date must lie between 1900 and today.")
     if patient.sex not in Sex.values:

@@ -40,6 +40,7 @@ OF_THE_LIST = ["worklist.csv", "worklist-act", "worklist-filters"]  # who gets t
 TO_SEND = ["order-replace"]  # nothing to read there
 OF_IDENTITY = ["order-identity", "order-wrong-patient"]
 OF_A_PATIENT, PATIENTS = ["patient", "patient-merge"], ["patients"]
+OF_A_NUMBER = ["order-conflict", "asked"]  # who gets them: tests/interop/fhir/test_settling
 OF_A_MERGE = ["patient-unmerge"]  # who gets it: test_patient_pages
 OF_QUESTIONS = ["questions", "question-new"]
 OF_A_QUESTION = ["question", "question-live", "question-file"]  # and who asks, sees and cancels which: tests/questions/test_pages
@@ -57,7 +58,7 @@ LISTS = {
 ROWS = ["provider", "site", "test"]  # who gets them: test_directory_pages, test_offers_page
 DOORS = [
     *OF_AN_ORDER, *OF_A_FILE, *OF_A_DRAFT, *OF_AN_UPLOAD, *TO_SEND, *FOR_ALL, *OF_THE_FORM, *OF_THE_ENGINE, *OF_A_TRACE,
-    *OF_IDENTITY, *OF_A_PATIENT, *PATIENTS, *OF_A_MERGE, *OF_A_LABORATORY, *LISTS, *ROWS,
+    *OF_IDENTITY, *OF_A_PATIENT, *PATIENTS, *OF_A_MERGE, *OF_A_NUMBER, *OF_A_LABORATORY, *LISTS, *ROWS,
     *OF_A_MANIFEST, *TO_REMOVE, *OF_TOKENS, *OF_THE_LIST, *OF_QUESTIONS, *OF_A_QUESTION, *TO_ASK,
 ]  # fmt: skip
 # Who does what, written down a second time: not read from the table that the platform reads.
@@ -105,7 +106,7 @@ def order() -> Order:
 def address(name: str, order: Order) -> str:
     numbers = {
         **dict.fromkeys([*OF_AN_UPLOAD, *TO_REMOVE], order.intake_id),
-        **dict.fromkeys([*OF_AN_ORDER, *OF_A_MANIFEST, *TO_SEND, *OF_IDENTITY], order.pk),
+        **dict.fromkeys([*OF_AN_ORDER, *OF_A_MANIFEST, *TO_SEND, *OF_IDENTITY, *OF_A_NUMBER], order.pk),
         **dict.fromkeys(OF_A_PATIENT, order.patient_id),
         **dict.fromkeys([*OF_A_TRACE[1:], *OF_A_MERGE], 1),
         **dict.fromkeys(["question", "question-live", "question-cancel"], order.pk),

@@ -164,7 +164,9 @@ def test_an_order_under_identity_check_says_so_and_what_comes_next(ward):
     assert "cancel this order" not in read(ward.analyst(), "order", order.pk).split('id="timeline"')[0]
 
 
-@pytest.mark.parametrize(("code", "way"), [("identity.mismatch", "decide who it is"), ("order.conflict", "cancel and place again")])
+@pytest.mark.parametrize(
+    ("code", "way"), [("identity.mismatch", "decide who it is"), ("order.conflict", "decide which order it is")]
+)
 def test_a_parked_order_points_to_the_way_out_in_every_list(ward, code, way):
     Order.objects.filter(pk=ward.order().pk).update(attention=code)
     page = read(ward.analyst(), "worklist")

@@ -8,7 +8,6 @@ from accounts.middleware import ActorRequest
 from casefile.selectors import drafts_ending
 from dashboard import engine_line, saved_filters, worklist_page
 from dashboard.views.responses import page
-from interop.fhir import finding
 
 
 @page
@@ -29,9 +28,8 @@ def worklist_live(request: ActorRequest) -> HttpResponse:
 def _context(request: ActorRequest) -> dict[str, object]:
     found = worklist_page.page(request.user, request.actor, request.GET)
     ending = drafts_ending(request.actor)
-    asked = finding.unsettled(request.actor)
     return {
-        "asked_by_fhir": asked,
+        "asked_by_fhir": found.unplaced,
         "drafts_ending": ending,
         "page": found,
         "line": engine_line.line(request.actor),

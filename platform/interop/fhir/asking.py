@@ -4,7 +4,7 @@ import base64
 import binascii
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC
 from functools import cached_property
 from typing import Any, cast
@@ -21,14 +21,15 @@ from interop.fhir.outcomes import FhirError, Issue, refused
 from interop.fhir.reading import Read, dumped
 from orders import selectors
 from orders.models import Intake
-from orders.requests import OrderRequest, PatientDetails, SpecimenDetails
+from orders.requests import OrderRequest, OtherNumber, PatientDetails, SpecimenDetails, as_said
 from registry.models import TestVersion
 
-_KINDS = {"patient": "MR", "order": "PLAC"}
+_RECORD, _PLACER = "MR", "PLAC"  # of HL7 table 0203
 # where the fields of `InvalidOrder` stand: the resource, and the path in it
 FIELDS = {
     "mrn": ("patient", "identifier[0].value"),
     "mrn_system": ("patient", "identifier[0].system"),
+    "others": ("patient", "identifier"),
     "family_name": ("patient", "name[0].family"),
     "given_name": ("patient", "name[0].given"),
     "birth_date": ("patient", "birthDate"),
@@ -71,7 +72,7 @@ class Asked:
         """SHA-256 of everything that was said, file included: the same digest is the same order."""
         at = self.request.specimen.collected_at.astimezone(UTC)  # one moment, in whatever zone it is written
         request = replace(self.request, specimen=replace(self.request.specimen, collected_at=at))
-        said = {**asdict(request), "file": self.sha256, "test": str(self.test.definition_id)}
+        said = {**as_said(request), "file": self.sha256, "test": str(self.test.definition_id)}
         return hashlib.sha256(json.dumps(said, sort_keys=True, default=str).encode()).hexdigest()
 
     def on(self, intake: Intake) -> OrderRequest:
@@ -99,7 +100,7 @@ def asked(read: Read, actor: Actor) -> Asked:
     test = _test(actor, order, place)
     file, filename, intake = _file(actor, everything, test)
     references.require_all_used(everything)
-    placer = _numbered(order.identifier[0], "order", f"{place}.identifier[0]")
+    placer = _numbered(order.identifier[0], f"{place}.identifier[0]")
     request = OrderRequest(
         intake_id=NOBODY,
         ordering_organisation_id=organisation_id,
@@ -138,16 +139,31 @@ def _patient(
         return references.known_patient(actor, organisation_id, everything.order.subject, f"{everything.place}.subject")
     patient, places["patient"] = found
     said["Patient"] = _kept(patient)
-    number = _numbered(patient.identifier[0], "patient", f"{places['patient']}.identifier[0]")
-    own = references.stored_system(number.system, organisation_id) == str(organisation_id)
+    first, *others = _numbers(patient, organisation_id, places["patient"])
     return PatientDetails(
-        mrn=number.value,
-        mrn_system="" if own else number.system,
+        mrn=first.value,
+        mrn_system=first.system,
+        others=tuple(others),
         family_name=patient.name[0].family,
         given_name=" ".join(patient.name[0].given),
         birth_date=patient.birthDate,
         sex=patient.gender,
     )
+
+
+def _numbers(patient: received.Patient, organisation_id: UUID, place: str) -> list[OtherNumber]:
+    """Every number of the patient, verbatim; the medical record number before the others, where one is said to be it."""
+    found = []
+    for index, one in enumerate(patient.identifier):
+        coded = [code.code for code in one.type.coding if code.system == systems.IDENTIFIER_TYPE and code.code] if one.type else []
+        if one.type and not coded:
+            where, wanted = f"{place}.identifier[{index}].type", "only codes of HL7 table 0203 are taken here"
+            raise refused(Reason.FHIR_CODE, where, type="code-invalid", detail=wanted)
+        own = references.stored_system(one.system, organisation_id) == str(organisation_id)
+        kind = "MRN" if coded == [_RECORD] else coded[0] if coded else ""
+        found.append(OtherNumber("" if own else one.system, one.value, kind))
+    first = next((number for number in found if number.type == "MRN"), found[0])
+    return [first, *(number for number in found if number is not first)]
 
 
 def _specimen(
@@ -175,11 +191,11 @@ def _same_subject(resource: received.Specimen | received.DocumentReference, ever
         raise refused(Reason.FHIR_ANOTHER_SUBJECT, place, type="invariant")
 
 
-def _numbered(identifier: Identifier, kind: str, place: str) -> Identifier:
+def _numbered(identifier: Identifier, place: str) -> Identifier:
     """Its type, where one is said, has to be what the number is taken for. Raises `FhirError`."""
     coded = identifier.type.coding if identifier.type else []
-    if identifier.type and [(code.system, code.code) for code in coded] != [(systems.IDENTIFIER_TYPE, _KINDS[kind])]:
-        raise refused(Reason.FHIR_CODE, f"{place}.type", type="code-invalid", detail=f"only {_KINDS[kind]} is taken here")
+    if identifier.type and [(code.system, code.code) for code in coded] != [(systems.IDENTIFIER_TYPE, _PLACER)]:
+        raise refused(Reason.FHIR_CODE, f"{place}.type", type="code-invalid", detail=f"only {_PLACER} is taken here")
     return identifier
 
 

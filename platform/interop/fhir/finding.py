@@ -20,6 +20,7 @@ from orders.models import Order, Patient, PatientIdentifier, Specimen
 
 _RELATED = (
     "patient", "specimen", "intake", "performing_laboratory", "placed_by", "test_version__definition", "asked_by_fhir",
+    "replaced_by",
 )  # fmt: skip
 Row = Order | FhirOrder
 SLOW = timedelta(minutes=1)  # a check takes seconds, as a rule
@@ -170,13 +171,20 @@ def _of_asked(wanted: Wanted) -> Q:
         condition &= Q(placer_number=number.value)
         condition &= Q() if number.system is None else Q(placer_system=number.system)
     if (number := wanted.patient) is not None:
-        own = number.system or ""
-        condition &= Q(request__patient__mrn=number.value)
-        if number.system is not None and own.startswith("urn:uuid:"):
-            condition &= Q(request__patient__mrn_system="", request__ordering_organisation_id=_stored(own))
-        elif number.system is not None:
-            condition &= Q(request__patient__mrn_system=own)
+        condition &= _of_its_patient(number)
     return condition
+
+
+def _of_its_patient(number: Number) -> Q:
+    """By the number that the patient is known by, or by another one that was said of him."""
+    own = number.system or ""
+    first = Q(request__patient__mrn=number.value)
+    if number.system is not None and own.startswith("urn:uuid:"):
+        first &= Q(request__patient__mrn_system="", request__ordering_organisation_id=_stored(own))
+    elif number.system is not None:
+        first &= Q(request__patient__mrn_system=own)
+    said = {"value": number.value, **({} if number.system is None else {"system": own})}
+    return first | Q(request__patient__others__contains=[said])
 
 
 def _stored(system: str) -> str:

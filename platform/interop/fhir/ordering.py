@@ -76,7 +76,7 @@ def settle(pk: UUID) -> None:
 
 def waiting() -> list[UUID]:
     """What a sweep has to go on with: the file has its verdict. The most urgent first."""
-    ready = FhirOrder.objects.filter(state="waiting", intake__state__in=["ready", "refused"])
+    ready = FhirOrder.objects.filter(state="waiting", intake__state__in=["ready", "refused", "withdrawn"])
     return list(ready.order_by("rank", "asked_at").values_list("pk", flat=True)[:100])
 
 
@@ -229,8 +229,11 @@ def _settle(row: FhirOrder, actor: Actor, *, wait: bool) -> None:
     state = Intake.objects.for_actor(actor, Verb.PLACE).filter(pk=row.intake_id).values_list("state", flat=True).first()
     if state in ("waiting", "checking"):
         return
+    if state == "withdrawn" and wait and row.priority != Priority.STAT:  # of STAT, a person hears first
+        _close(row, ACTOR, str(Reason.FHIR_FILE_WITHDRAWN), Reason.FHIR_FILE_WITHDRAWN.words)
+        return
     try:
-        if state == "refused":
+        if state in ("refused", "withdrawn"):
             raise _refusal(row)
         order = services.place(actor=actor, request=_request(row), order_id=row.pk)
     except (InvalidOrder, OrderConflict, NotPermitted, _FileRefused) as error:
@@ -247,6 +250,10 @@ class _FileRefused(InvalidOrder):
 
 
 def _refusal(row: FhirOrder) -> _FileRefused:
+    if row.intake.state == "withdrawn":
+        error = _FileRefused({"intake": [Reason.FHIR_FILE_WITHDRAWN.words]})
+        error.code = str(Reason.FHIR_FILE_WITHDRAWN)
+        return error
     fatal = [problem for problem in row.intake.problems if problem.get("fatal", True)]
     words = str(fatal[0]["reason"]) if fatal else Reason.FHIR_FILE_REFUSED.words
     error = _FileRefused({"intake": [words]})

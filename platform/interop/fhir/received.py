@@ -36,7 +36,7 @@ class Patient(Resource):
         " multipleBirthInteger photo contact communication generalPractitioner managingOrganization link"
     )
     resourceType: Literal["Patient"]
-    identifier: list[Identifier] = Field(min_length=1, max_length=1)
+    identifier: list[Identifier] = Field(min_length=1, max_length=10)
     active: Literal[True] | None = None
     name: list[HumanName] = Field(min_length=1, max_length=1)
     gender: Literal["male", "female", "other", "unknown"]

@@ -33,6 +33,7 @@ def service_request(order: Order, asked: FhirOrder | None, changed: datetime) ->
         meta=meta(order.version, changed),
         extension=reason,
         identifier=identifiers(order),
+        replaces=[{"reference": f"ServiceRequest/{order.replaces_id}"}] if order.replaces_id else [],
         status=statuses.of_order(order).request,
         intent="order",
         priority=statuses.PRIORITIES[order.priority],
@@ -172,7 +173,8 @@ def _type(code: str) -> Resource:
 def _number(patient: Patient, number: PatientIdentifier) -> Resource:
     own = number.system == str(patient.organisation_id)
     use = "official" if number.retired_at is None else "old"
-    return filled(use=use, type=_type("MR"), system=f"urn:uuid:{number.system}" if own else number.system, value=number.value)
+    kind = _type("MR" if number.type == "MRN" else number.type)
+    return filled(use=use, type=kind, system=f"urn:uuid:{number.system}" if own else number.system, value=number.value)
 
 
 def _organisation(code: str, name: str) -> Resource:
@@ -200,6 +202,18 @@ def _business(state: str, *, needs_a_person: bool) -> Resource:
 
 
 def _ended(order: Order) -> Resource | None:
-    if order.state != "cancelled":
+    """Why nothing comes of it any more: with our code, and the words of the person where somebody wrote some."""
+    if order.state not in ("cancelled", "rejected", "entered_in_error"):
         return None
-    return _coded(systems.REASON, str(Reason.ORDER_CANCELLED), order.cancelled_reason or Reason.ORDER_CANCELLED.words)
+    reason = _why(order)
+    return _coded(systems.REASON, str(reason), order.cancelled_reason or reason.words)
+
+
+def _why(order: Order) -> Reason:
+    if order.state == "entered_in_error":
+        return Reason.ORDER_WRONG_PATIENT
+    if order.state == "cancelled":
+        return Reason.ORDER_REPLACED if hasattr(order, "replaced_by") else Reason.ORDER_CANCELLED
+    if order.specimen.state == "rejected":
+        return Reason.SPECIMEN_REJECTED
+    return Reason.IDENTITY_REJECTED if order.conflicts_with_id is None else Reason.CONFLICT_REFUSED

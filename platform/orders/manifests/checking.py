@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from django.conf import settings
@@ -22,7 +22,7 @@ from orders.manifests.columns import column_of
 from orders.manifests.errors import ManifestRefused, Objection, objection
 from orders.manifests.finding import Desk, find_file, find_provider, find_site, find_test
 from orders.models import Intake, Manifest, ManifestRow
-from orders.requests import OrderRequest
+from orders.requests import OrderRequest, as_said
 from registry.models import TestVersion
 from storage.models import StoredFile
 from storage.services import NoSpace, TooLarge, path_of
@@ -167,7 +167,7 @@ def content_hash(request: OrderRequest, row: ManifestRow, definition: str) -> st
     """SHA-256 of all that a row says: the same hash is the same row, in whatever manifest it comes."""
     file = row.file.sha256 if row.file else ""
     said = {
-        **asdict(request),
+        **as_said(request),
         "intake_id": None,
         "sample_confirmed": None,
         "sample": row.cells["sample"],
