@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from uuid import UUID
 
-from accounts.models import ApiToken, Organisation
+from accounts.models import ApiToken, Organisation, User
 from foundation.actor import Actor
 
 
@@ -15,3 +15,9 @@ def token_in_use(actor: Actor) -> ApiToken:
 def organisations(pks: Iterable[UUID]) -> list[Organisation]:
     """These organisations, by name."""
     return list(Organisation.objects.filter(pk__in=list(pks)).order_by("name"))
+
+
+def home(user: User) -> Organisation | None:
+    """The laboratory (else the first organisation) this person belongs to; None for somebody without a membership."""
+    mine = Organisation.objects.filter(memberships__user=user, memberships__ended_at=None)
+    return mine.order_by("-is_laboratory", "name").first()

@@ -10,7 +10,7 @@ from django.http import QueryDict
 from accounts.people import people_who_may
 from accounts.roles import Verb
 from accounts.services import require
-from dashboard import saved_filters, worklist_filters
+from dashboard import filter_choices, saved_filters
 from dashboard.wording import counted
 from foundation.actor import Actor
 from foundation.errors import Refused
@@ -133,7 +133,7 @@ def _chosen(actor: Actor, form: Form) -> list[Order]:
 
 
 def _whole(actor: Actor, form: Form, zone: ZoneInfo) -> list[Order]:
-    asked = worklist_filters.read(actor, QueryDict(form.listed), zone)
+    asked = filter_choices.read(actor, QueryDict(form.listed), zone)
     found = worklist.selected(actor, asked.filters, most=several.MOST + 1)
     if len(found) > several.MOST:
         raise Refused(f"More than {several.MOST} orders match. Narrow the list first.", code="order.too-many")

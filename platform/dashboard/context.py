@@ -11,8 +11,8 @@ from django.utils.functional import SimpleLazyObject
 from accounts.middleware import ActorRequest
 from accounts.models import User
 from accounts.roles import FOR_PROGRAMS, Verb
+from accounts.selectors import home
 from dashboard import notifications
-from dashboard.homes import home
 from foundation import clock
 from orders.patient_selectors import open_checks_count
 

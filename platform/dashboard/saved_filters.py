@@ -10,12 +10,12 @@ from django.db.models import Q, QuerySet
 
 from accounts.models import User
 from accounts.roles import Verb
-from dashboard.homes import home
+from accounts.selectors import home
 from dashboard.models import OpeningFilter, SavedFilter
-from dashboard.worklist_filters import NAMES
 from foundation import clock
 from foundation.actor import Actor
 from foundation.errors import NotFound, NotPermitted, Refused
+from orders.asked_filters import NAMES
 
 NAME_MOST, QUERY_MOST, MOST = 60, 1000, 40  # characters of a name and of an address; filters of one person
 

@@ -15,11 +15,11 @@ from audit import services as audit
 from dashboard.context import zone_of
 from dashboard.stages import WORDS
 from dashboard.wording import flag
-from dashboard.worklist_filters import Asked
 from foundation import clock
 from foundation.actor import Actor
 from foundation.errors import NotPermitted
 from orders import delays, needs, worklist
+from orders.asked_filters import Asked
 from orders.models import Order
 from reports.spreadsheet import disarmed
 

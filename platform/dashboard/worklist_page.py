@@ -4,20 +4,21 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 from accounts.models import User
 from accounts.roles import Verb
-from dashboard import delay_page, engine_line, identity_page, less_urgent, outlook, saved_filters, stages, worklist_filters
+from dashboard import delay_page, engine_line, filter_choices, identity_page, less_urgent, outlook, saved_filters, stages
 from dashboard.context import zone_of
 from dashboard.less_urgent import News
 from dashboard.saved_filters import Kept
 from dashboard.wording import WAYS_OUT, between, flag, parked
-from dashboard.worklist_filters import Asked
 from foundation.actor import Actor
 from interop.fhir import finding
 from interop.models import FhirOrder
 from orders import arrivals, conflicts, keys, needs, several, worklist
+from orders.asked_filters import Asked
 from orders.estimates import Finish
 from orders.holding import may_answer
 from orders.keys import Cursor
@@ -137,7 +138,7 @@ class Page:
 
 def page(user: User, actor: Actor, query: Mapping[str, str]) -> Page:
     """One page of rows. Open STAT orders are always all there, whatever the filters, the search or the page say."""
-    asked = worklist_filters.read(actor, query, zone_of(user))
+    asked = filter_choices.read(actor, query, zone_of(user))
     place, problems = _place(query.get("at", ""), asked)
     found = worklist.worklist(actor, asked.filters, cursor=place)
     rows = _rows(actor, found)
@@ -192,8 +193,8 @@ def row(order: Order, actor: Actor, place: str, finish: Finish | None) -> Row:
     decides = order.attention == "identity.mismatch" and order.ended_at is None and identity_page.may_decide(actor, order)
     settles = conflicts.waits(order) and conflicts.may_settle(actor, order)
     action = "Decide who it is" if decides else "Decide which it is" if settles else "See results" if reviews else "Open"
-    said = {"progress": progress, "note": note, "place": place, "finish": finish, "identity": decides, "conflict": settles}
-    return Row(order, action, primary=reviews or decides or settles, **said)
+    said: dict[str, Any] = {"progress": progress, "note": note, "place": place, "finish": finish}
+    return Row(order, action, primary=reviews or decides or settles, identity=decides, conflict=settles, **said)
 
 
 def _progress(order: Order) -> tuple[str, str]:

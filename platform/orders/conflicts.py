@@ -4,6 +4,7 @@ Each function is one transaction. Who the patient is has to be settled before: a
 """
 
 from typing import Any
+from uuid import UUID
 
 from django.db import transaction
 
@@ -75,7 +76,9 @@ def refuse(*, order: Order, words: str, actor: Actor, expected_edits: int) -> No
 def _open(order: Order, actor: Actor, expected_edits: int) -> tuple[Order, Order]:
     """This order and the one that has the number, locked. Raises unless it is as it was seen."""
     require(actor, Verb.CANCEL, *_parties(order))
-    pair = [order.pk, order.conflicts_with_id]
+    if order.conflicts_with_id is None:
+        raise NoQuestion(code="order.no-conflict")
+    pair: list[UUID] = [order.pk, order.conflicts_with_id]
     rows = Order.objects.select_for_update(of=("self",)).select_related("test_version", "intake", "performing_site")
     found = {row.pk: row for row in rows.filter(pk__in=pair).order_by("pk")}
     locked = found[order.pk]
@@ -83,7 +86,7 @@ def _open(order: Order, actor: Actor, expected_edits: int) -> tuple[Order, Order
         raise NoQuestion(code="order.no-conflict")
     if locked.edits != expected_edits:
         raise Stale(code="state.stale")
-    return locked, found[locked.conflicts_with_id]
+    return locked, found[order.conflicts_with_id]
 
 
 def _make_stat(standing: Order, reason: str, actor: Actor) -> None:

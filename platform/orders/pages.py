@@ -8,7 +8,10 @@ from django.db.models import Q, QuerySet
 
 from accounts.roles import Verb
 from foundation.actor import Actor
+from orders import filters as narrowing
+from orders.filters import Filters
 from orders.models import Order
+from registry.models import TestVersion
 
 
 @dataclass(frozen=True)
@@ -38,13 +41,26 @@ class Wanted:
         return condition
 
 
-def newest(actor: Actor, wanted: Wanted, *, after: tuple[datetime, UUID] | None, limit: int) -> list[Order]:
+def filtered(rows: QuerySet[Order], filters: Filters, actor: Actor) -> QuerySet[Order]:
+    """The rows that the filters of the worklist let through; without a list among them (a blank chip), open and closed ones."""
+    versions = TestVersion.objects.filter(definition=filters.test).values_list("pk", flat=True) if filters.test else []
+    rows = narrowing.narrowed(rows, filters, list(versions), narrowing.search(filters.search))
+    if not filters.chip:
+        return rows
+    rows = rows.filter(ended_at__isnull=not filters.closed)
+    return rows if filters.closed else rows.filter(narrowing.condition(filters.chip, actor))
+
+
+def newest(
+    actor: Actor, wanted: Wanted, filters: Filters, *, after: tuple[datetime, UUID] | None, limit: int
+) -> list[Order]:
     """At most `limit` orders in this actor's reach, the newest first, behind the one that was placed at a time under an id.
 
     One look for each side on which he may stand: each has an index in this order, which an OR over both cannot use.
     """
     reach: QuerySet[Order] = Order.objects.for_actor(actor)
-    rows, organisations = reach.filter(wanted.condition()), actor.organisations(Verb.VIEW_ORDER)
+    rows = filtered(reach.filter(wanted.condition()), filters, actor)
+    organisations = actor.organisations(Verb.VIEW_ORDER)
     if after is not None:
         placed, pk = after
         rows = rows.filter(placed_at__lte=placed).filter(Q(placed_at__lt=placed) | Q(pk__lt=pk))

@@ -35,6 +35,9 @@ EXPECTED = {
     "GET /orders/{uuid:pk}/events": (200, 200, 404),
     "POST /orders/{uuid:pk}/cancel": (200, 200, 404),
     "POST /orders/{uuid:pk}/hold": (403, 200, 404),
+    "POST /orders/{uuid:pk}/hold/ask": (403, 409, 404),  # it needs no second person
+    "POST /orders/{uuid:pk}/hold/answer": (409, 409, 404),  # nobody has asked
+    "POST /orders/{uuid:pk}/replace": (409, 403, 404),  # by an order on the same upload
     "POST /orders/{uuid:pk}/release": (403, 409, 404),  # it is not on hold
     "POST /orders/{uuid:pk}/priority": (403, 200, 404),
     "GET /orders/{uuid:pk}/results": (409, 200, 404),
@@ -83,6 +86,9 @@ def ask(route: str, order: Order, token: str) -> int:
         "orders": {"intake": str(order.intake_id), "patient": PATIENT, "specimen": SPECIMEN, "priority": "routine"},
         "cancel": {"reason": "placed twice"},
         "hold": {"reason": "hold.specimen"},
+        "ask": {"reason": "hold.specimen"},
+        "answer": {"agree": True, "words": "agreed"},
+        "replace": {"intake": str(order.intake_id), "patient": PATIENT, "specimen": SPECIMEN, "priority": "routine"},
         "priority": {"priority": "asap", "reason": "worse"},
     }
     return int(caller.post(path, bodies.get(path.rpartition("/")[2]), If_Match=f'"{order.edits}"').status_code)

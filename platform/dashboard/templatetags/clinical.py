@@ -9,8 +9,8 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from dashboard import stages, wording
-from dashboard.worklist_filters import Asked
 from foundation import clock
+from orders.asked_filters import Asked
 from orders.models import Order, Patient
 
 register = template.Library()

@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.middleware import ActorRequest
-from dashboard import acting, saved_filters, worklist_csv, worklist_filters
+from dashboard import acting, filter_choices, saved_filters, worklist_csv
 from dashboard.context import zone_of
 from dashboard.views.responses import page
 from foundation.errors import NotPermitted, Refused
@@ -94,7 +94,7 @@ def _change(request: ActorRequest) -> str:
 def export(request: ActorRequest) -> HttpResponseBase:
     """The filtered list as CSV, sent while it is read."""
     zone = zone_of(request.user)
-    asked = worklist_filters.read(request.actor, request.GET, zone)
+    asked = filter_choices.read(request.actor, request.GET, zone)
     try:
         worklist_csv.begin(request.actor, asked)
     except NotPermitted as error:

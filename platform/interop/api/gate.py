@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Any, cast
 
 from django.contrib.auth.decorators import login_not_required
 from django.http import HttpRequest, HttpResponse
+from django.http.response import HttpResponseBase
 from django.views.decorators.csrf import csrf_exempt
 
 from foundation.reasons import Reason
@@ -24,7 +25,12 @@ def guarded(view: View, *, offers: str = JSON) -> View:
     def answered(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         if not request.accepts(offers):
             return ApiError(406, Reason.API_NOT_ACCEPTABLE, offered=offers).problem.response()
+        head = request.method == "HEAD"
+        if head:  # answered as GET is, without the body
+            request.method = "GET"
         response = view(request, *args, **kwargs)
+        if head:
+            response = _without_body(response)
         if response.status_code == 405:
             response = _not_allowed(request, response["Allow"])
         response.setdefault("Cache-Control", NO_STORE)
@@ -33,6 +39,17 @@ def guarded(view: View, *, offers: str = JSON) -> View:
     return answered
 
 
+def _without_body(response: HttpResponseBase) -> HttpResponse:
+    """The same status and headers; a stream ends before it began."""
+    length = response.headers.get("Content-Length", "")
+    if not response.streaming:
+        length = str(len(cast(HttpResponse, response).content))
+    response.close()
+    headers = {**response.headers, **({"Content-Length": length} if length else {})}
+    return HttpResponse(status=response.status_code, headers=headers)
+
+
 def _not_allowed(request: HttpRequest, allowed: str) -> HttpResponse:
+    allowed = allowed.replace("GET", "GET, HEAD")
     method, headers = (request.method or "")[:20], {"Allow": allowed}
     return ApiError(405, Reason.API_METHOD, headers=headers, method=method, allowed=allowed).problem.response()

@@ -15,7 +15,7 @@ from accounts.services import require
 from accounts.sites import open_sites
 from foundation.actor import Actor
 from foundation.reasons import Reason
-from interop.api import shapes, shown
+from interop.api import cursors, shapes, shown
 from interop.api.security import ApiRequest, Token
 from interop.api.writing import KEY, done_once
 from interop.idempotency import Done
@@ -95,7 +95,7 @@ def list_records(
     last = rows[limit - 1] if len(rows) > limit else None
     return shapes.RecordPage(
         records=[shapes.RecordShape.from_orm(row) for row in rows[:limit]],
-        next=shapes.cursor(last.line, last.alt_index) if last else None,
+        next=cursors.cursor(last.line, last.alt_index) if last else None,
     )
 
 
@@ -119,7 +119,7 @@ def _done(actor: Actor, made: Intake) -> Done:
 def _offered(actor: Actor, pk: UUID) -> TestVersion:
     found = next((version for version in selectors.offered_tests(actor) if version.pk == pk), None)
     if found is None:
-        raise shapes.bad_parameter("test", "is no test that can be ordered: GET /api/v1/tests lists them")
+        raise cursors.bad_parameter("test", "is no test that can be ordered: GET /api/v1/tests lists them")
     return found
 
 
@@ -129,7 +129,7 @@ def _ordering(actor: Actor, organisation: UUID | None) -> UUID:
         return organisation
     mine = actor.organisations(Verb.PLACE)
     if len(mine) != 1:
-        raise shapes.bad_parameter("organisation", "is needed, since this token may place orders for several")
+        raise cursors.bad_parameter("organisation", "is needed, since this token may place orders for several")
     return next(iter(mine))
 
 
@@ -157,7 +157,7 @@ def _stream(request: ApiRequest) -> Iterator[bytes]:
 
 
 def _place(after: str) -> tuple[int, int]:
-    line, alt = shapes.read_cursor(after, 2)
+    line, alt = cursors.read_cursor(after, 2)
     if not (line.isdecimal() and alt.isdecimal() and len(line) < 10 and len(alt) < 10):
-        raise shapes.bad_parameter("after", "is no cursor that this list has given")
+        raise cursors.bad_parameter("after", "is no cursor that this list has given")
     return int(line), int(alt)

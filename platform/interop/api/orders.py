@@ -14,7 +14,7 @@ from accounts.sites import sites_for
 from audit import reads
 from foundation.actor import Actor
 from foundation.errors import NotFound
-from interop.api import shapes, shown
+from interop.api import cursors, filtering, shapes, shown
 from interop.api.security import ApiRequest, Token
 from interop.api.writing import KEY, done_once
 from interop.idempotency import Done
@@ -28,8 +28,9 @@ from reports import release
 router = Router(tags=["Orders"])
 LIMIT: Any = Query(50, ge=1, le=200)
 State = Literal[
-    "submitted", "accepted", "in_analysis", "awaiting_review", "awaiting_second_review", "reported", "rejected", "cancelled"
-]
+    "submitted", "accepted", "in_analysis", "awaiting_review", "awaiting_second_review", "reported", "rejected", "cancelled",
+    "entered_in_error",
+]  # fmt: skip
 # where in a body the fields of `InvalidOrder` stand
 POINTERS = {
     **{name: f"/patient/{name}" for name in ("mrn", "mrn_system", "family_name", "given_name", "birth_date", "sex")},
@@ -47,7 +48,7 @@ def place_order(request: ApiRequest, given: shapes.OrderGiven, idempotency_key: 
     actor = request.auth
 
     def work() -> Done:
-        return order_done(actor, services.place(actor=actor, request=_asked(actor, given)).pk, status=201)
+        return order_done(actor, services.place(actor=actor, request=asked(actor, given)).pk, status=201)
 
     return done_once(request, idempotency_key, work, seen=lambda pk: selectors.order_for(actor, pk))
 
@@ -70,16 +71,28 @@ def list_orders(
     accession: shapes.Line80 | None = None,
     placer_system: shapes.Line120 | None = None,
     placer_number: shapes.Line80 | None = None,
+    chip: shapes.Line80 | None = None,
+    q: shapes.Line80 | None = None,
+    test: shapes.Line80 | None = None,
+    organisation: shapes.Line80 | None = None,
+    assignee: shapes.Line80 | None = None,
+    placed_from: shapes.Line80 | None = None,
+    placed_to: shapes.Line80 | None = None,
+    due_from: shapes.Line80 | None = None,
+    due_to: shapes.Line80 | None = None,
     after: str | None = shapes.AFTER,
     limit: int = LIMIT,
 ) -> shapes.OrderPage:
-    """Orders in reach, the newest first. Filters are joined by *and*."""
+    """Orders in reach, the newest first. Filters are joined by *and*; from `chip` on, they are those of the worklist page."""
     wanted = pages.Wanted(state, priority, open, held, attention, accession, placer_system, placer_number)
-    rows = pages.newest(request.auth, wanted, after=_place(after) if after else None, limit=limit + 1)
+    said = {"chip": chip, "q": q, "test": test, "organisation": organisation, "assignee": assignee}
+    said |= {"placed_from": placed_from, "placed_to": placed_to, "due_from": due_from, "due_to": due_to}
+    filters = filtering.read(request.auth, said)
+    rows = pages.newest(request.auth, wanted, filters, after=_place(after) if after else None, limit=limit + 1)
     last = rows[limit - 1] if len(rows) > limit else None
     return shapes.OrderPage(
         orders=[shown.order_line(row) for row in rows[:limit]],
-        next=shapes.cursor(last.placed_at.isoformat(), last.pk) if last else None,
+        next=cursors.cursor(last.placed_at.isoformat(), last.pk) if last else None,
     )
 
 
@@ -108,7 +121,13 @@ def order_done(actor: Actor, pk: UUID, *, status: int = 200) -> Done:
 def shape(actor: Actor, order: Order) -> shapes.OrderShape:
     """An order with what can be said of its end, and which other orders it looks like."""
     alike = duplicates.noted(actor, order)
-    return shown.order(order, alike, released=release.released_version(order) is not None, finish=finishes([order]).get(order.pk))
+    found: Any = {
+        "released": release.released_version(order) is not None,
+        "finish": finishes([order]).get(order.pk),
+        "asked": selectors.hold_requests([order]).get(order.pk),
+        "successor": Order.objects.filter(replaces=order).values_list("pk", flat=True).first(),
+    }
+    return shown.order(order, alike, **found)
 
 
 def etag(order: Order) -> str:
@@ -116,7 +135,8 @@ def etag(order: Order) -> str:
     return f'"{order.edits}"'
 
 
-def _asked(actor: Actor, given: shapes.OrderGiven) -> OrderRequest:
+def asked(actor: Actor, given: shapes.OrderGiven) -> OrderRequest:
+    """What a body asks for. Raises `InvalidOrder` where its upload does not exist."""
     try:
         intake = selectors.intake_for(actor, given.intake)
     except NotFound as error:
@@ -136,15 +156,16 @@ def _asked(actor: Actor, given: shapes.OrderGiven) -> OrderRequest:
         provider_id=given.provider,
         site_id=given.site,
         performing_site_id=given.performing_site,
+        repeats=given.repeats,
     )
 
 
 def _place(after: str) -> tuple[datetime, UUID]:
-    moment, pk = shapes.read_cursor(after, 2)
+    moment, pk = cursors.read_cursor(after, 2)
     try:
         placed = datetime.fromisoformat(moment)
         if placed.tzinfo is not None:
             return placed, UUID(pk)
     except ValueError:
         pass
-    raise shapes.bad_parameter("after", "is no cursor that this list has given")
+    raise cursors.bad_parameter("after", "is no cursor that this list has given")

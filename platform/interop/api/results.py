@@ -12,7 +12,7 @@ from accounts.roles import Verb
 from audit import reads
 from foundation.actor import Actor
 from foundation.reasons import Reason
-from interop.api import shapes
+from interop.api import cursors, shapes
 from interop.api.security import ApiRequest, Token
 from interop.problems import ApiError
 from orders import selectors as orders
@@ -64,7 +64,7 @@ def list_results(
     if part is None:
         raise _closed(request.auth, order)
     reads.seen(actor=request.auth, action="results.viewed", obj=order, organisation_id=order.performing_laboratory_id)
-    behind = shapes.cursor(part.lines[-1].ordinal) if part.more else None
+    behind = cursors.cursor(part.lines[-1].ordinal) if part.more else None
     same = {name: getattr(part, name) for name in ("complete", "released", "items_done", "items_total", "report_state", "protocol")}
     return ResultPage(
         accession=order.accession,
@@ -125,7 +125,7 @@ def _attachment(body: bytes, content_type: str, name: str) -> HttpResponse:
 
 
 def _place(after: str) -> int:
-    (ordinal,) = shapes.read_cursor(after, 1)
+    (ordinal,) = cursors.read_cursor(after, 1)
     if not (ordinal.isdecimal() and len(ordinal) < 10):
-        raise shapes.bad_parameter("after", "is no cursor that this list has given")
+        raise cursors.bad_parameter("after", "is no cursor that this list has given")
     return int(ordinal)

@@ -1,7 +1,5 @@
 """The nouns of the API: what goes in, exactly, and what comes out."""
 
-import base64
-import binascii
 import re
 from datetime import date, datetime
 from typing import Annotated, Any, Literal
@@ -10,9 +8,6 @@ from uuid import UUID
 from ninja import Schema
 from ninja.params.functions import Query
 from pydantic import AwareDatetime, BeforeValidator, ConfigDict, Field, StringConstraints
-
-from foundation.reasons import Reason
-from interop.problems import ApiError, Fault
 
 _PLAIN = r"^[^\x00-\x1f\x7f]*$"  # one line: no control character, and no NUL, which PostgreSQL cannot hold
 _DAY, _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}"), re.compile(r"\d{4}-\d{2}-\d{2}[Tt ].*")
@@ -138,6 +133,7 @@ class OrderGiven(Given):
     provider: UUID | None = Field(None, description="who asks; needed where the ordering organisation has providers")
     site: UUID | None = Field(None, description="of the ordering organisation; without it, its main one")
     performing_site: UUID | None = Field(None, description="of the laboratory that performs; without it, its main one")
+    repeats: UUID | None = Field(None, description="an earlier order of the same patient that this one repeats")
 
 
 class SampleGiven(Given):
@@ -156,6 +152,19 @@ class HoldGiven(Given):
     """Why, as a code."""
 
     reason: Literal["hold.specimen", "hold.input", "hold.requester", "hold.laboratory"]
+
+
+class HoldAsked(HoldGiven):
+    """Why an order should wait that only two people hold, as a code, and in words where there is more to say."""
+
+    words: Line300 = ""
+
+
+class HoldAnswered(Given):
+    """What the second person says, and why, in words."""
+
+    agree: bool
+    words: Line300
 
 
 class PriorityGiven(Given):
@@ -195,7 +204,7 @@ class IntakeShape(Schema):
     """An upload and its verdict. Only a ready one can be ordered on."""
 
     id: UUID
-    state: Literal["waiting", "checking", "ready", "refused"]
+    state: Literal["waiting", "checking", "ready", "refused", "withdrawn"]
     test: UUID
     organisation: Named
     laboratory: Named
@@ -315,6 +324,16 @@ class LooksLike(Schema):
     reasons: list[str]
 
 
+class HoldRequestShape(Schema):
+    """That somebody asked for a hold, and until when a second person can answer. Until then the work goes on."""
+
+    reason: str
+    words: str
+    asked_by: str
+    asked_at: datetime
+    expires_at: datetime
+
+
 class OrderShape(OrderLine):
     """One order: where it stands, never a score."""
 
@@ -326,6 +345,10 @@ class OrderShape(OrderLine):
     intake: UUID
     cancelled_reason: str
     released: bool
+    hold_asked: HoldRequestShape | None = Field(description="a hold that waits for a second person")
+    repeats: UUID | None
+    replaces: UUID | None
+    replaced_by: UUID | None
     estimate: Estimate | None
     looks_like: list[LooksLike]
 
@@ -371,24 +394,3 @@ class MeShape(Schema):
     scopes: list[str]
     expires_at: datetime
     organisations: list[MembershipShape]
-
-
-def cursor(*parts: object) -> str:
-    """Where a page ended, opaque."""
-    return base64.urlsafe_b64encode("|".join(map(str, parts)).encode()).decode().rstrip("=")
-
-
-def read_cursor(text: str, count: int) -> list[str]:
-    """Its parts. Raises `ApiError`."""
-    try:
-        parts = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode().split("|")
-    except (binascii.Error, UnicodeDecodeError):
-        parts = []
-    if len(parts) != count:
-        raise bad_parameter("after", "is no cursor that this list has given")
-    return parts
-
-
-def bad_parameter(name: str, detail: str) -> ApiError:
-    """A parameter that cannot be used."""
-    return ApiError(422, Reason.API_INVALID, errors=[Fault(detail, parameter=name)])

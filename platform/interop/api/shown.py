@@ -2,13 +2,14 @@
 
 from collections.abc import Iterable
 from typing import Any
+from uuid import UUID
 
 from accounts.models import Organisation, Provider, Site
 from audit.models import Event
 from interop.api import shapes
 from orders.duplicates import Alike
 from orders.estimates import Finish, tokens
-from orders.models import Intake, Order
+from orders.models import HoldRequest, Intake, Order
 from registry.models import TestVersion
 
 # What of the events a requester reads: the same ones as on the order page.
@@ -80,8 +81,16 @@ def order_line(order: Order) -> shapes.OrderLine:
     return shapes.OrderLine(**_line(order))
 
 
-def order(order: Order, alike: Iterable[Alike], *, released: bool, finish: Finish | None) -> shapes.OrderShape:
-    """One order."""
+def order(
+    order: Order,
+    alike: Iterable[Alike],
+    *,
+    released: bool,
+    finish: Finish | None,
+    asked: HoldRequest | None,
+    successor: UUID | None,
+) -> shapes.OrderShape:
+    """One order; `asked` is the open request to hold it, `successor` the order that has replaced it."""
     specimen = order.specimen
     return shapes.OrderShape(
         **_line(order),
@@ -93,9 +102,20 @@ def order(order: Order, alike: Iterable[Alike], *, released: bool, finish: Finis
         intake=order.intake_id,
         cancelled_reason=order.cancelled_reason,
         released=released,
+        hold_asked=_hold_asked(asked),
+        repeats=order.repeats_id,
+        replaces=order.replaces_id,
+        replaced_by=successor,
         estimate=estimate(finish),
         looks_like=[_looks_like(one) for one in alike],
     )
+
+
+def _hold_asked(asked: HoldRequest | None) -> shapes.HoldRequestShape | None:
+    if asked is None:
+        return None
+    said: dict[str, Any] = {name: getattr(asked, name) for name in ("reason", "words", "asked_at", "expires_at")}
+    return shapes.HoldRequestShape(asked_by=asked.asked_by.name, **said)
 
 
 def _looks_like(one: Alike) -> shapes.LooksLike:

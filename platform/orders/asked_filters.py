@@ -1,21 +1,15 @@
-"""The filters of the worklist as an address says them: read, with words for what cannot be read, and said again."""
+"""The filters of a list of orders as an address says them: read, with words for what cannot be read, and said again."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from accounts.people import people_who_may
-from accounts.roles import Verb
-from accounts.sites import several_sites
-from dashboard.stages import WORDS
-from dashboard.wording import PRIORITY_WORD
 from foundation.actor import Actor
-from orders import selectors
-from orders.filters import LABELS, SEARCH_MINIMUM, SORTS, Filters
+from orders.filters import LABELS, SEARCH_MINIMUM, Filters
 
 SEARCH_MOST = 80  # characters
 ME, NOBODY = "me", "nobody"
@@ -62,6 +56,7 @@ class Asked:
     said: dict[str, str]  # the values that count, as the address has them
     problems: list[str]  # what was ignored, in words
     choices: Choices
+    unread: dict[str, str] = field(default_factory=dict)  # name → why it says nothing
 
     @property
     def query(self) -> str:
@@ -104,9 +99,8 @@ class _Unreadable(Exception):
     """This value says nothing, and why."""
 
 
-def read(actor: Actor, query: Mapping[str, str], zone: ZoneInfo) -> Asked:
+def read(actor: Actor, query: Mapping[str, str], zone: ZoneInfo, choices: Choices) -> Asked:
     """What the address asks for. What cannot be read is told and left out, which never shows more than this person may see."""
-    choices = choices_of(actor)
     readers: dict[str, Callable[[str], dict[str, Any]]] = {
         "chip": lambda value: {"chip": _one_of(value, list(LABELS.items()), str)},
         "q": lambda value: {"search": _search(value)},
@@ -122,7 +116,7 @@ def read(actor: Actor, query: Mapping[str, str], zone: ZoneInfo) -> Asked:
         "due_to": lambda value: {"due_until": _midnight(value, zone, days=1)},
         "sort": lambda value: {"sort": _one_of(value, choices.sort, str)},
     }
-    filters, said, problems = Filters(), {}, []
+    filters, said, problems, unread = Filters(), {}, [], {}
     for name, reader in readers.items():
         value = query.get(name, "").replace("\0", "").strip()
         if not value:
@@ -131,25 +125,11 @@ def read(actor: Actor, query: Mapping[str, str], zone: ZoneInfo) -> Asked:
             filters = replace(filters, **reader(value))
         except _Unreadable as why:
             problems.append(f"{NAMES[name]} “{value[:40]}” was ignored: {why}")
+            unread[name] = str(why)
             continue
         if USUAL.get(name) != value:
             said[name] = value
-    return _in_order(Asked(filters, said, problems, choices))
-
-
-def choices_of(actor: Actor) -> Choices:
-    """What this person can choose from: nothing that he could not see."""
-    people = people_who_may(Verb.ASSIGN, actor.organisations(Verb.ASSIGN)) if actor.organisations(Verb.ASSIGN) else []
-    named = [(str(user.pk), user.name) for user in people if user.pk != actor.id]
-    return Choices(
-        priority=list(PRIORITY_WORD.items()),
-        state=[(state, words) for state, words in WORDS.items() if state != "draft"],
-        test=[(str(test.pk), str(test)) for test in selectors.listed_tests(actor)],
-        organisation=[(str(found.pk), found.name) for found in selectors.listed_organisations(actor)],
-        site=[(str(site.pk), f"{site.organisation.name}: {site.name}") for site in several_sites(actor)],
-        assignee=[(ME, "me"), (NOBODY, "nobody"), *named] if people else [],
-        sort=list(SORTS.items()),
-    )
+    return _in_order(Asked(filters, said, problems, choices, unread))
 
 
 def _in_order(asked: Asked) -> Asked:
@@ -162,7 +142,8 @@ def _in_order(asked: Asked) -> Asked:
             said = {key: value for key, value in asked.said.items() if key not in (f"{name}_from", f"{name}_to")}
             period = f"from {asked.said[f'{name}_from']} until {asked.said[f'{name}_to']}"
             why = f"{name.capitalize()} {period} was ignored: it ends before it begins."
-            asked = replace(asked, filters=filters, said=said, problems=[*asked.problems, why])
+            unread = {**asked.unread, f"{name}_to": "it ends before it begins."}
+            asked = replace(asked, filters=filters, said=said, problems=[*asked.problems, why], unread=unread)
     return asked
 
 
