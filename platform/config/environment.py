@@ -17,6 +17,7 @@ class Environment(BaseSettings):
     model_config = SettingsConfigDict(extra="ignore", hide_input_in_errors=True)
 
     secret_key: str = Field(min_length=32)
+    secret_key_fallbacks: str = ""  # former keys, separated by blanks: what they signed and sealed is still read
     database_url: str  # role helicase_app
     database_owner_url: str = ""  # role helicase_owner: migrations only
     database_pool: bool = False  # web: psycopg's pool; workers hold one connection a thread

@@ -11,6 +11,7 @@ from django.db.models import Q, QuerySet
 from accounts.models import User
 from accounts.roles import Verb
 from accounts.selectors import home
+from audit import services as audit
 from dashboard.models import OpeningFilter, SavedFilter
 from foundation import clock
 from foundation.actor import Actor
@@ -60,6 +61,8 @@ def save(*, user: User, actor: Actor, name: str, query: str, shared: bool, opens
         made = SavedFilter.objects.create(
             organisation=organisation, owner=user, name=name, query=plain, shared=shared, created_at=clock.now()
         )
+        if shared:
+            _note(made, "filter.shared", actor)
         if opens:
             open_with(actor=actor, pk=made.pk)
         return made
@@ -70,11 +73,15 @@ def rename(*, actor: Actor, pk: int, name: str) -> None:
     found = _changeable(actor, pk)
     with _unique(_name(name)), transaction.atomic():
         SavedFilter.objects.filter(pk=found.pk).update(name=_name(name))
+        _note(found, "filter.renamed", actor)
 
 
 def delete(*, actor: Actor, pk: int) -> None:
     """Forget it; nobody's worklist opens with it any more. Raises `NotFound` or `NotPermitted`."""
-    _changeable(actor, pk).delete()
+    found = _changeable(actor, pk)
+    with transaction.atomic():
+        _note(found, "filter.deleted", actor)
+        found.delete()
 
 
 def open_with(*, actor: Actor, pk: int | None) -> None:
@@ -83,6 +90,13 @@ def open_with(*, actor: Actor, pk: int | None) -> None:
         OpeningFilter.objects.filter(user=actor.id).delete()
     else:
         OpeningFilter.objects.update_or_create(user_id=cast(UUID, actor.id), defaults={"filter": _one(actor, pk)})
+
+
+def _note(one: SavedFilter, action: str, actor: Actor) -> None:
+    """What a laboratory shares changes under an event, without its words, which may name patients. A person's own is his."""
+    if one.shared:
+        facts = {"owner": str(one.owner_id)}
+        audit.record(actor=actor, action=action, obj=one, organisation_id=one.organisation_id, facts=facts)
 
 
 def canonical(query: str) -> str:

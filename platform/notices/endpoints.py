@@ -1,6 +1,7 @@
 """Webhooks of an organisation: made, given another secret, tried and removed by its administrator."""
 
 import secrets
+from datetime import timedelta
 from uuid import uuid4
 
 from django.conf import settings
@@ -12,9 +13,11 @@ from accounts.services import require
 from audit import services as audit
 from foundation import clock
 from foundation.actor import Actor
-from notices import addresses, services, webhook
+from notices import addresses, sealing, services, webhook
 from notices.errors import InvalidEndpoint
 from notices.models import Endpoint
+
+OVERLAP = timedelta(days=1)  # in which a receiver is given the new secret
 
 
 def add(*, organisation: Organisation, name: str, url: str, actor: Actor) -> tuple[Endpoint, str]:
@@ -26,23 +29,26 @@ def add(*, organisation: Organisation, name: str, url: str, actor: Actor) -> tup
     addresses.parsed(url, private=settings.WEBHOOK_PRIVATE)
     try:
         with transaction.atomic():
+            secret, now = secrets.token_bytes(32), clock.now()
             made = Endpoint.objects.create(
-                organisation=organisation, name=name, url=url, nonce=secrets.token_hex(32), created_at=clock.now()
+                organisation=organisation, name=name, url=url, sealed=sealing.seal(secret), created_at=now
             )
             _note(made, "webhook.added", actor)
     except IntegrityError:
         raise InvalidEndpoint(f"There is a webhook called {name} already.", code="webhook.name") from None
-    return made, webhook.secret_of(made)
+    return made, webhook.shown(secret)
 
 
 def renew(*, endpoint: Endpoint, actor: Actor) -> str:
-    """Another secret, from now on; the former one signs nothing any more. Raises `NotPermitted` or `InvalidEndpoint`."""
+    """Another secret, from now on; for `OVERLAP` the former one signs beside it. Raises `NotPermitted` or `InvalidEndpoint`."""
+    secret = secrets.token_bytes(32)
     with transaction.atomic():
         locked = _open(endpoint, actor)
-        locked.nonce = secrets.token_hex(32)
-        locked.save(update_fields=["nonce"])
+        locked.sealed_before, locked.before_until = locked.sealed, clock.now() + OVERLAP
+        locked.sealed = sealing.seal(secret)
+        locked.save(update_fields=["sealed", "sealed_before", "before_until"])
         _note(locked, "webhook.secret_renewed", actor)
-    return webhook.secret_of(locked)
+    return webhook.shown(secret)
 
 
 def remove(*, endpoint: Endpoint, actor: Actor) -> None:

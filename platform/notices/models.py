@@ -50,13 +50,16 @@ class Receipt(models.Model):
 
 
 class Endpoint(models.Model):
-    """An address of another system. Its secret is made from `nonce` and the key of this installation, and stored nowhere."""
+    """An address of another system, with a secret that signs what is sent there; it is kept sealed (`notices.sealing`)."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     organisation = models.ForeignKey(Organisation, on_delete=models.PROTECT, related_name="+")
     name = models.CharField(max_length=80)
     url = models.CharField(max_length=500)
-    nonce = models.CharField(max_length=64)
+    nonce = models.CharField(max_length=64, blank=True, default="")  # of no use any more: processes of before read it
+    sealed = models.TextField(blank=True, default="", db_default="")
+    sealed_before = models.TextField(blank=True, default="", db_default="")  # the secret before, which signs along …
+    before_until = models.DateTimeField(null=True)  # … up to then
     created_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)
 

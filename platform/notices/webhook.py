@@ -17,7 +17,7 @@ from urllib.parse import SplitResult
 from django.conf import settings
 
 from foundation import clock
-from notices import addresses, links
+from notices import addresses, links, sealing
 from notices.errors import DeliveryFailed, InvalidEndpoint, Undeliverable
 from notices.models import Delivery, Endpoint
 
@@ -26,9 +26,9 @@ PREFIX = "whsec_"
 FORMAT = 1
 
 
-def secret_of(endpoint: Endpoint) -> str:
-    """The secret that signs for an endpoint, made anew from its nonce: shown once, stored nowhere."""
-    return PREFIX + base64.b64encode(_key(endpoint)).decode()
+def shown(secret: bytes) -> str:
+    """A secret as the one who keeps the receiver reads it, once."""
+    return PREFIX + base64.b64encode(secret).decode()
 
 
 def signature(key: bytes, *, id: str, timestamp: int, body: bytes) -> str:
@@ -49,12 +49,13 @@ def send(delivery: Delivery) -> None:
         raise Undeliverable(str(error)) from error
     body = json.dumps(content(delivery), separators=(",", ":")).encode()
     timestamp = int(clock.now().timestamp())
+    signed = [signature(key, id=str(delivery.pk), timestamp=timestamp, body=body) for key in _keys(endpoint)]
     headers = {
         "Content-Type": "application/json",
         "User-Agent": "Helicase",
         "Webhook-Id": str(delivery.pk),
         "Webhook-Timestamp": str(timestamp),
-        "Webhook-Signature": signature(_key(endpoint), id=str(delivery.pk), timestamp=timestamp, body=body),
+        "Webhook-Signature": " ".join(signed),
     }
     status = _post(parts, body, headers, private=private)
     if not 200 <= status < 300:
@@ -71,8 +72,14 @@ def content(delivery: Delivery) -> dict[str, object]:
     return {**said, "data": {"order": order, **facts}}
 
 
-def _key(endpoint: Endpoint) -> bytes:
-    return hmac.new(settings.SECRET_KEY.encode(), f"webhook {endpoint.pk} {endpoint.nonce}".encode(), hashlib.sha256).digest()
+def _keys(endpoint: Endpoint) -> list[bytes]:
+    """What signs: the secret, and while a receiver is given it, the one before. Raises `Undeliverable` in words."""
+    overlaps = endpoint.before_until is not None and endpoint.before_until > clock.now()
+    try:
+        return [sealing.unseal(text) for text in (endpoint.sealed, endpoint.sealed_before if overlaps else "") if text]
+    except sealing.Unreadable as error:
+        words = "The secret of this webhook was sealed with another SECRET_KEY."
+        raise Undeliverable(f"{words} Name that one in SECRET_KEY_FALLBACKS, or make a new secret.") from error
 
 
 def _post(parts: SplitResult, body: bytes, headers: dict[str, str], *, private: bool) -> int:

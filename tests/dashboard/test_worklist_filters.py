@@ -9,6 +9,7 @@ from django.urls import reverse
 
 from accounts.models import Site
 from accounts.roles import Role
+from audit.models import Event
 from dashboard import saved_filters
 from dashboard.models import SavedFilter
 from foundation import clock
@@ -172,7 +173,14 @@ def test_a_shared_filter_is_the_laboratorys_and_a_personal_one_is_nobody_elses(w
         for do in ("rename", "delete", "open"):
             assert one.post(reverse("worklist-filters"), {"do": do, "filter": pk, "name": "x"}).status_code == 404
     assert keep(requester, "Theirs", "chip=late", shared="yes").status_code == 409
-    assert colleague.post(reverse("worklist-filters"), {"do": "delete", "filter": ours.pk}).status_code == 302
+    for deed in ({"do": "rename", "name": "Everybody’s"}, {"do": "delete"}):
+        assert colleague.post(reverse("worklist-filters"), {**deed, "filter": ours.pk}).status_code == 302
+    owner.post(reverse("worklist-filters"), {"do": "delete", "filter": mine.pk})
+    events = Event.objects.filter(object_type="dashboard.savedfilter").order_by("id")
+    assert [(one.action, one.object_id) for one in events] == [
+        (f"filter.{deed}", str(ours.pk)) for deed in ("shared", "renamed", "deleted")
+    ]
+    assert len({one.actor_id for one in events}) == 2 and {tuple(one.facts) for one in events} == {("owner",)}
 
 
 def test_a_list_that_opened_with_a_shared_filter_opens_as_before_when_its_person_leaves_or_it_goes(ward: Ward) -> None:

@@ -6,7 +6,6 @@ import json
 import socket
 from base64 import b64decode, b64encode
 from datetime import timedelta
-from uuid import uuid4
 
 import pytest
 
@@ -18,33 +17,10 @@ from notices import addresses, delivering, endpoints, services, webhook
 from notices.errors import InvalidEndpoint
 from notices.models import Delivery, Endpoint, Notice
 from tests.factories import make_actor, make_laboratory, make_user
+from tests.notices.hooks import hooked, told
 from tests.notices.receivers import Mails, Posts, serving
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def house(settings):
-    """A laboratory with an administrator, where webhooks may stay in the house."""
-    settings.WEBHOOK_PRIVATE, settings.PUBLIC_URL = True, "https://helicase.example"
-    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
-    settings.EMAIL_USE_TLS = False
-    laboratory = make_laboratory()
-    return laboratory, make_actor(role=Role.ADMINISTRATOR, organisation=laboratory)
-
-
-def told(house, **audience) -> Delivery:
-    laboratory, _ = house
-    said = services.Told(
-        key=str(uuid4()), kind="order.escalated", organisation_id=laboratory.pk, parties=[laboratory.pk], order_id=uuid4(),
-        accession="A26-000017", facts={"clock": "result", "level": 80, "due": "2026-03-01T12:00:00+00:00", "by": "Dr Dana"},
-    )  # fmt: skip
-    return services.tell(said, services.Audience(**audience)).deliveries.get()
-
-
-def hooked(house, url: str) -> tuple[Endpoint, str]:
-    laboratory, administrator = house
-    return endpoints.add(organisation=laboratory, name=f"hook {uuid4()}", url=url, actor=administrator)
 
 
 def later(monkeypatch, delivery: Delivery) -> None:

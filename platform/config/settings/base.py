@@ -15,6 +15,7 @@ env = Environment.or_exit()
 
 BASE_DIR = ROOT
 SECRET_KEY = env.secret_key
+SECRET_KEY_FALLBACKS = env.secret_key_fallbacks.split()
 DEBUG = False
 DEMO = env.demo
 ALLOWED_HOSTS = [h for h in env.allowed_hosts.split(",") if h]
