@@ -16,7 +16,8 @@ BEFORE, NOW = "nonce ended_at", "nonce ended_at sealed sealed_before before_unti
 
 def keep(apps: Any, schema_editor: Any) -> None:
     """Until now a secret was made from the key of the installation at each use."""
-    for row in apps.get_model("notices", "Endpoint").objects.filter(ended_at=None, sealed=""):
+    rows = apps.get_model("notices", "Endpoint").objects.using(schema_editor.connection.alias)
+    for row in rows.filter(ended_at=None, sealed=""):
         made = f"webhook {row.pk} {row.nonce}".encode()
         row.sealed = sealing.seal(hmac.new(settings.SECRET_KEY.encode(), made, hashlib.sha256).digest())
         row.save(update_fields=["sealed"])
