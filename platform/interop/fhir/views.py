@@ -7,6 +7,7 @@ from uuid import UUID
 
 from django.http import HttpRequest, HttpResponse
 
+from audit import reads
 from foundation.actor import Actor
 from foundation.errors import NotFound
 from foundation.reasons import Reason
@@ -59,6 +60,7 @@ def one(kind: str) -> Callable[..., HttpResponse]:
 
     def view(request: HttpRequest, actor: Actor, pk: UUID) -> HttpResponse:
         row = finding.one(actor, pk)
+        reads.seen(actor=actor, action="order.viewed", obj=row, organisation_id=row.performing_laboratory_id)
         told = TOLD[kind](row, finding.changed([row])[row.pk])
         if told is None:
             raise NotFound

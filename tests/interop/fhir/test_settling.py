@@ -118,6 +118,8 @@ class TestWhatIsNoOrderYet:
         assert reviewer.post(address, {"do": "close", "words": "x", "version": row.version}).status_code == 409
         assert person(make_user(role=Role.DIRECTOR, organisation=make_laboratory())).get(address).status_code == 404
         assert client.post(address, {"do": "close", "words": "ordered on paper", "version": row.version}).status_code == 302
+        viewed = Event.objects.filter(object_id=pk, action="fhir.viewed").values_list("actor_name", flat=True)
+        assert len(viewed) == 2, "who looks again and again has looked once"
         assert sender.task(pk)["statusReason"]["text"] == "ordered on paper" and "Nothing comes of it" in read(client, "asked", pk)
 
     def test_a_sample_is_chosen_there_and_the_order_says_how_it_came(self, sender, site):
