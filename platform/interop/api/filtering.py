@@ -21,7 +21,9 @@ from orders.filters import Filters
 def read(actor: Actor, query: Mapping[str, str | None]) -> Filters:
     """The filters; days are those of the zone of the account's organisation. Raises `ApiError` with every one that says nothing."""
     given = {name: value for name, value in query.items() if value is not None}
-    asked = asked_filters.read(actor, given, _zone(actor), _choices(actor))
+    if not given:
+        return Filters(chip="")
+    asked = asked_filters.read(actor, given, _zone(actor), _choices(actor, given))
     if asked.unread:
         raise ApiError(422, Reason.API_INVALID, errors=[Fault(why, parameter=name) for name, why in asked.unread.items()])
     return replace(asked.filters, chip=given.get("chip", "").strip())
@@ -32,14 +34,16 @@ def _zone(actor: Actor) -> ZoneInfo:
     return organisation.zone if organisation else ZoneInfo("UTC")
 
 
-def _choices(actor: Actor) -> Choices:
-    """What this account can name: nothing that it could not see."""
-    people = [str(user.pk) for user in people_who_may(Verb.ASSIGN, actor.organisations(Verb.VIEW_ORDER))]
+def _choices(actor: Actor, given: Mapping[str, str]) -> Choices:
+    """What this account can name of what is asked for: nothing that it could not see."""
+    tests = selectors.listed_tests(actor) if "test" in given else []
+    organisations = selectors.listed_organisations(actor) if "organisation" in given else []
+    people = people_who_may(Verb.ASSIGN, actor.organisations(Verb.VIEW_ORDER)) if "assignee" in given else []
     return Choices(
         priority=[],
         state=[],
-        test=[(str(test.pk), "") for test in selectors.listed_tests(actor)],
-        organisation=[(str(found.pk), "") for found in selectors.listed_organisations(actor)],
-        assignee=[(name, "") for name in (ME, NOBODY, *people)],
+        test=[(str(test.pk), "") for test in tests],
+        organisation=[(str(found.pk), "") for found in organisations],
+        assignee=[(name, "") for name in (ME, NOBODY, *(str(user.pk) for user in people))],
         sort=[],
     )

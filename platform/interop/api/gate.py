@@ -5,7 +5,7 @@ from functools import wraps
 from typing import Any, cast
 
 from django.contrib.auth.decorators import login_not_required
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.views.decorators.csrf import csrf_exempt
 
@@ -29,24 +29,24 @@ def guarded(view: View, *, offers: str = JSON) -> View:
         if head:  # answered as GET is, without the body
             request.method = "GET"
         response = view(request, *args, **kwargs)
-        if head:
-            response = _without_body(response)
         if response.status_code == 405:
             response = _not_allowed(request, response["Allow"])
+        if head:
+            _emptied(response)
         response.setdefault("Cache-Control", NO_STORE)
         return response
 
     return answered
 
 
-def _without_body(response: HttpResponseBase) -> HttpResponse:
-    """The same status and headers; a stream ends before it began."""
-    length = response.headers.get("Content-Length", "")
-    if not response.streaming:
-        length = str(len(cast(HttpResponse, response).content))
-    response.close()
-    headers = {**response.headers, **({"Content-Length": length} if length else {})}
-    return HttpResponse(status=response.status_code, headers=headers)
+def _emptied(response: HttpResponseBase) -> None:
+    """The same status and headers, and no body; a stream ends before it began."""
+    if isinstance(response, StreamingHttpResponse):
+        response.streaming_content = iter(())
+        return
+    whole = cast(HttpResponse, response)
+    length, whole.content = len(whole.content), b""
+    whole["Content-Length"] = str(length)
 
 
 def _not_allowed(request: HttpRequest, allowed: str) -> HttpResponse:
