@@ -13,7 +13,7 @@ from audit import reads
 from foundation.actor import Actor
 from foundation.errors import NotPermitted, Refused
 from foundation.reasons import Reason
-from interop.api import shapes
+from interop.api import cursors, shapes
 from interop.api.question_shapes import (
     AnswerShape,
     DeploymentShape,
@@ -66,7 +66,7 @@ def list_questions(
     last = rows[limit - 1] if len(rows) > limit else None
     return QuestionPage(
         questions=[QuestionLine(**_line(row)) for row in rows[:limit]],
-        next=shapes.cursor(last.asked_at.isoformat(), last.pk) if last else None,
+        next=cursors.cursor(last.asked_at.isoformat(), last.pk) if last else None,
     )
 
 
@@ -130,11 +130,11 @@ def _shape(question: Question) -> QuestionShape:
 
 
 def _place(after: str) -> tuple[datetime, UUID]:
-    moment, pk = shapes.read_cursor(after, 2)
+    moment, pk = cursors.read_cursor(after, 2)
     try:
         asked = datetime.fromisoformat(moment)
         if asked.tzinfo is not None:
             return asked, UUID(pk)
     except ValueError:
         pass
-    raise shapes.bad_parameter("after", "is no cursor that this list has given")
+    raise cursors.bad_parameter("after", "is no cursor that this list has given")
