@@ -15,7 +15,7 @@ from foundation import clock
 from foundation.actor import Actor
 from foundation.errors import NotPermitted, Refused, Stale
 from foundation.reasons import Reason
-from orders import hints, services, urgency
+from orders import hints, needs, services, urgency
 from orders.models import Order
 from orders.remarks import LONG, remark
 from registry.priority import Priority
@@ -34,7 +34,9 @@ def may_settle(actor: Actor, order: Order) -> bool:
 
 def waits(order: Order) -> bool:
     """Whether a person has to decide about its number now."""
-    return order.conflicts_with_id is not None and order.state == "submitted" and order.attention == Reason.ORDER_CONFLICT
+    open_needs = needs.codes(order)
+    waiting = order.conflicts_with_id is not None and order.state == "submitted"
+    return waiting and Reason.ORDER_CONFLICT in open_needs and Reason.IDENTITY_MISMATCH not in open_needs
 
 
 def take_as_new(*, order: Order, actor: Actor, expected_edits: int) -> None:
@@ -42,9 +44,9 @@ def take_as_new(*, order: Order, actor: Actor, expected_edits: int) -> None:
     require(actor, Verb.STAT, *_parties(order))
     with transaction.atomic():
         locked, standing = _open(order, actor, expected_edits)
-        locked.attention = services.flag(locked.priority, locked.stat_reason, contradicted=None, conflicts_with=None)
+        needs.settle(locked, str(Reason.ORDER_CONFLICT))
         locked.version, locked.edits = locked.version + 1, locked.edits + 1
-        locked.save(update_fields=["attention", "version", "edits"])
+        locked.save(update_fields=[*needs.COLUMNS, "version", "edits"])
         _tell(locked, Reason.CONFLICT_NEW, standing, actor)
         services.accept(order=locked, actor=actor)
         hints.changed(locked)

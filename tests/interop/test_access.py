@@ -88,9 +88,12 @@ def ask(route: str, order: Order, token: str) -> int:
         "hold": {"reason": "hold.specimen"},
         "ask": {"reason": "hold.specimen"},
         "answer": {"agree": True, "words": "agreed"},
-        "replace": {"intake": str(order.intake_id), "patient": PATIENT, "specimen": SPECIMEN, "priority": "routine"},
+        "replace": {
+            "replaces_reason": "a typing error", "intake": str(order.intake_id), "patient": PATIENT, "specimen": SPECIMEN,
+            "priority": "routine",
+        },
         "priority": {"priority": "asap", "reason": "worse"},
-    }
+    }  # fmt: skip
     return int(caller.post(path, bodies.get(path.rpartition("/")[2]), If_Match=f'"{order.edits}"').status_code)
 
 

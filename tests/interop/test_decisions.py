@@ -65,7 +65,7 @@ class TestTwoPeople:
 def test_an_order_is_replaced_and_repeated(site):
     caller = site.caller()
     first = site.order(caller)
-    wanted = site.wanted(site.upload(caller, vcf(400)), indication="corrected")
+    wanted = site.wanted(site.upload(caller, vcf(400)), indication="corrected", replaces_reason="another indication")
     assert said(caller.post(f"/orders/{first['id']}/replace", wanted), 428) == "api.precondition-missing"
     assert said(decide(caller, first["id"], "replace", wanted, If_Match='"9"'), 412) == "state.stale"
     made = decide(caller, first["id"], "replace", wanted, Idempotency_Key="one")
@@ -73,7 +73,8 @@ def test_an_order_is_replaced_and_repeated(site):
     old = caller.get(f"/orders/{first['id']}").json()
     assert (old["state"], old["replaced_by"], old["repeats"]) == ("cancelled", made.json()["id"], None)
     other = site.wanted(site.upload(caller, vcf(401)))
-    assert said(decide(caller, first["id"], "replace", other), 409) == "order.replaced"
+    more = {**other, "replaces_reason": "once more"}
+    assert said(decide(caller, first["id"], "replace", more), 409) == "order.replaced"
     repeated = site.order(caller, repeats=made.json()["id"], placer={"number": "2"})
     assert repeated["repeats"] == made.json()["id"]
     for wrong in (str(uuid4()), made.json()["id"]):

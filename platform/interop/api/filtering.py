@@ -10,6 +10,7 @@ from accounts.models import User
 from accounts.people import people_who_may
 from accounts.roles import Verb
 from accounts.selectors import home
+from accounts.sites import several_sites
 from foundation.actor import Actor
 from foundation.reasons import Reason
 from interop.problems import ApiError, Fault
@@ -44,6 +45,7 @@ def _choices(actor: Actor, given: Mapping[str, str]) -> Choices:
         state=[],
         test=[(str(test.pk), "") for test in tests],
         organisation=[(str(found.pk), "") for found in organisations],
+        site=[(str(site.pk), "") for site in (several_sites(actor) if "site" in given else [])],
         assignee=[(name, "") for name in (ME, NOBODY, *(str(user.pk) for user in people))],
         sort=[],
     )

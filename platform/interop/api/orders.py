@@ -75,6 +75,7 @@ def list_orders(
     q: shapes.Line80 | None = None,
     test: shapes.Line80 | None = None,
     organisation: shapes.Line80 | None = None,
+    site: shapes.Line80 | None = None,
     assignee: shapes.Line80 | None = None,
     placed_from: shapes.Line80 | None = None,
     placed_to: shapes.Line80 | None = None,
@@ -85,7 +86,7 @@ def list_orders(
 ) -> shapes.OrderPage:
     """Orders in reach, the newest first. Filters are joined by *and*; from `chip` on, they are those of the worklist page."""
     wanted = pages.Wanted(state, priority, open, held, attention, accession, placer_system, placer_number)
-    said = {"chip": chip, "q": q, "test": test, "organisation": organisation, "assignee": assignee}
+    said = {"chip": chip, "q": q, "test": test, "organisation": organisation, "site": site, "assignee": assignee}
     said |= {"placed_from": placed_from, "placed_to": placed_to, "due_from": due_from, "due_to": due_to}
     filters = filtering.read(request.auth, said)
     rows = pages.newest(request.auth, wanted, filters, after=_place(after) if after else None, limit=limit + 1)

@@ -136,6 +136,12 @@ class OrderGiven(Given):
     repeats: UUID | None = Field(None, description="an earlier order of the same patient that this one repeats")
 
 
+class ReplaceGiven(OrderGiven):
+    """An order in the place of another, and what is changed and why."""
+
+    replaces_reason: Line300
+
+
 class SampleGiven(Given):
     """The column of a file that is this specimen."""
 
@@ -152,19 +158,6 @@ class HoldGiven(Given):
     """Why, as a code."""
 
     reason: Literal["hold.specimen", "hold.input", "hold.requester", "hold.laboratory"]
-
-
-class HoldAsked(HoldGiven):
-    """Why an order should wait that only two people hold, as a code, and in words where there is more to say."""
-
-    words: Line300 = ""
-
-
-class HoldAnswered(Given):
-    """What the second person says, and why, in words."""
-
-    agree: bool
-    words: Line300
 
 
 class PriorityGiven(Given):

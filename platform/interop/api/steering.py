@@ -11,7 +11,7 @@ from accounts.models import User
 from accounts.roles import Verb
 from foundation.actor import Actor
 from foundation.errors import NotPermitted, Stale
-from interop.api import shapes
+from interop.api import holds, shapes
 from interop.api.orders import asked, order_done
 from interop.api.security import ApiRequest, Token
 from interop.api.writing import KEY, SEEN, done_once, edits_seen
@@ -48,7 +48,7 @@ def hold_order(
 
 @router.post("/orders/{uuid:pk}/hold/ask", response=shapes.OrderShape, auth=Token(Verb.HOLD))
 def ask_for_hold(
-    request: ApiRequest, pk: UUID, given: shapes.HoldAsked, if_match: str | None = SEEN, idempotency_key: str | None = KEY
+    request: ApiRequest, pk: UUID, given: holds.HoldAsked, if_match: str | None = SEEN, idempotency_key: str | None = KEY
 ) -> HttpResponse:
     """Ask that an order waits that only two people hold. A second person answers within a quarter of an hour."""
 
@@ -61,7 +61,7 @@ def ask_for_hold(
 
 @router.post("/orders/{uuid:pk}/hold/answer", response=shapes.OrderShape, auth=Token(Verb.VIEW_ORDER))
 def answer_hold(
-    request: ApiRequest, pk: UUID, given: shapes.HoldAnswered, if_match: str | None = SEEN, idempotency_key: str | None = KEY
+    request: ApiRequest, pk: UUID, given: holds.HoldAnswered, if_match: str | None = SEEN, idempotency_key: str | None = KEY
 ) -> HttpResponse:
     """Agree to a hold that another person asked for, or decline it: who may hold the order, or who placed it. No program does."""
 
@@ -79,13 +79,14 @@ def answer_hold(
 
 @router.post("/orders/{uuid:pk}/replace", response={201: shapes.OrderShape}, auth=Token(Verb.PLACE))
 def replace_order(
-    request: ApiRequest, pk: UUID, given: shapes.OrderGiven, if_match: str | None = SEEN, idempotency_key: str | None = KEY
+    request: ApiRequest, pk: UUID, given: shapes.ReplaceGiven, if_match: str | None = SEEN, idempotency_key: str | None = KEY
 ) -> HttpResponse:
     """Place an order instead of this one, which is cancelled with it unless it is closed. The answer is the new order."""
     actor, order, edits = request.auth, selectors.order_for(request.auth, pk), edits_seen(if_match)
 
     def work() -> Done:
-        made = replacing.replace(actor=actor, request=asked(actor, given), replaced=order, expected_edits=edits)
+        said = {"request": asked(actor, given), "words": given.replaces_reason}
+        made = replacing.replace(actor=actor, replaced=order, expected_edits=edits, **said)
         return order_done(actor, made.pk, status=201)
 
     return done_once(request, idempotency_key, work, seen=lambda found: selectors.order_for(actor, found))

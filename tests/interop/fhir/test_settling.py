@@ -194,7 +194,7 @@ def test_each_end_of_an_order_says_which_it_was(sender, site):
     ward, director = actor_for(site.user()), actor_for(site.user(Role.DIRECTOR))
     upload = Intake.objects.get(pk=site.upload(sender.caller, vcf(400)))
     wanted = make_request(upload, indication="corrected")
-    new = replacing.replace(actor=ward, request=wanted, replaced=placed[0], expected_edits=placed[0].edits)
+    new = replacing.replace(actor=ward, request=wanted, replaced=placed[0], words="a typing error", expected_edits=placed[0].edits)
     wrong_patient.declare(order=placed[1], words="mixed up", actor=director, expected_edits=placed[1].edits)
     assert ends(sender, placed[0].pk) == ("revoked", "cancelled", "cancelled", "order.replaced")
     assert sender.get(f"/ServiceRequest/{new.pk}").json()["replaces"] == [{"reference": f"ServiceRequest/{placed[0].pk}"}]
