@@ -85,8 +85,8 @@ def replace_order(
     actor, order, edits = request.auth, selectors.order_for(request.auth, pk), edits_seen(if_match)
 
     def work() -> Done:
-        said = {"request": asked(actor, given), "words": given.replaces_reason}
-        made = replacing.replace(actor=actor, replaced=order, expected_edits=edits, **said)
+        wanted, words = asked(actor, given), given.replaces_reason
+        made = replacing.replace(actor=actor, request=wanted, replaced=order, words=words, expected_edits=edits)
         return order_done(actor, made.pk, status=201)
 
     return done_once(request, idempotency_key, work, seen=lambda found: selectors.order_for(actor, found))
