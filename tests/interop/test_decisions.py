@@ -90,7 +90,8 @@ def test_a_list_is_narrowed_as_the_worklist_is_and_refused_in_its_words(site):
     order = Order.objects.get(pk=placed[1])
     assignment.take(order=order, actor=actor_for(analyst), expected_edits=order.edits)
     said_of = lambda **query: [one["id"] for one in mine.get("/orders", **query).json()["orders"]]  # noqa: E731
-    assert said_of(chip="mine") == said_of(assignee="me") == said_of(assignee=str(analyst.pk)) == [placed[1]]
+    assert said_of(assignee="me") == said_of(assignee=str(analyst.pk)) == [placed[1]] and said_of(chip="mine") == []
+    assert [one["id"] for one in caller.get("/orders", chip="mine").json()["orders"]] == placed[::-1]
     assert said_of(chip="attention") == [placed[0]] and said_of(chip="done") == [] and len(said_of(chip="open")) == 3
     assert said_of(assignee="nobody", priority="urgent", test=str(site.test.definition_id)) == [placed[2]]
     assert said_of(q=order.accession) == [placed[1]] and said_of(organisation=str(site.hospital.pk)) == placed[::-1]
