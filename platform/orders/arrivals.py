@@ -1,15 +1,17 @@
 """What the reception of a laboratory reads: specimens that are expected, that came lately, and the one whose label was scanned."""
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
+from typing import cast
 
-from django.db.models import F, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Coalesce
 
 from accounts.roles import Verb
 from foundation import clock
 from foundation.actor import Actor
 from orders.models import Order, Specimen
+from orders.order_indexes import REPORT_DUE
 
 LISTED = 50
 COUNTED = 1000  # more are not counted one by one
@@ -32,17 +34,26 @@ class Some:
 
 def expected(actor: Actor) -> Some:
     """Open orders whose specimen has not come: STAT first, then as the worklist has them."""
-    rows = _reach(actor).filter(specimen__state="expected", ended_at=None).order_by("rank", "report_due", "placed_at")
-    return _some(rows)
+    waiting = _reach(actor).filter(specimen__state="expected", ended_at=None)
+    rows = waiting.order_by("rank", REPORT_DUE, "placed_at", "pk")  # as the index has them, which ends the counting early too
+    count = rows[: COUNTED + 1].count()
+    return Some(list(_shown(rows)[:LISTED]), min(count, COUNTED), count > COUNTED)
 
 
 def received(actor: Actor) -> Some:
     """Orders whose specimen came, or was rejected, within a day: the newest first."""
-    since = clock.now() - LATELY
-    came = Specimen.objects.filter(received_at__gte=since).values("pk")  # each by its own index
-    useless = Specimen.objects.filter(rejected_at__gte=since).values("pk")
+    since, rows = clock.now() - LATELY, _reach(actor)
+    came = rows.filter(specimen__received_at__gte=since)  # each by its own index, which an OR over both cannot use
+    before = Q(specimen__received_at=None) | Q(specimen__received_at__lt=since)
+    useless = rows.filter(before, specimen__rejected_at__gte=since)
+    count = _counted(came) + _counted(useless)
     newest = Coalesce("specimen__received_at", "specimen__rejected_at").desc()
-    return _some(_reach(actor).filter(specimen__in=came.union(useless)).order_by(newest, "pk"))
+    listed = [
+        *_shown(came.order_by("-specimen__received_at", "pk"))[:LISTED],
+        *_shown(useless.order_by(newest, "pk"))[:LISTED],
+    ]
+    listed.sort(key=_moment, reverse=True)
+    return Some(listed[:LISTED], min(count, COUNTED), count > COUNTED)
 
 
 def scanned(actor: Actor, text: str) -> list[Order]:
@@ -77,6 +88,10 @@ def _shown(rows: QuerySet[Order]) -> QuerySet[Order]:
     return related.prefetch_related("patient__identifiers")
 
 
-def _some(rows: QuerySet[Order]) -> Some:
-    count = rows.order_by()[: COUNTED + 1].count()
-    return Some(list(_shown(rows)[:LISTED]), min(count, COUNTED), more=count > COUNTED)
+def _moment(order: Order) -> datetime:
+    """When the specimen came, or was rejected without having come."""
+    return cast(datetime, order.specimen.received_at or order.specimen.rejected_at)
+
+
+def _counted(rows: QuerySet[Order]) -> int:
+    return rows.order_by()[: COUNTED + 1].count()

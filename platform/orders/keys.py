@@ -10,7 +10,8 @@ from django.db.models.fields.tuple_lookups import TupleGreaterThan, TupleLessTha
 from django.db.models.functions import Coalesce
 
 from orders.filters import DUE_NOW
-from orders.models import NEVER, REPORT_DUE, Order
+from orders.models import Order
+from orders.order_indexes import NEVER, REPORT_DUE
 
 _EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=UTC), timedelta(microseconds=1)
 

@@ -1,7 +1,6 @@
 """Who is tested, for whom, on what: patient, specimen, intake, order."""
 
 import uuid
-from datetime import UTC, datetime
 from functools import reduce
 from operator import or_
 from typing import ClassVar
@@ -10,14 +9,15 @@ from uuid import UUID
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex, OpClass
 from django.db import models
-from django.db.models import F, Index, Q, Value
-from django.db.models.functions import Coalesce, Upper
+from django.db.models import Q
+from django.db.models.functions import Upper
 
 from accounts.models import Organisation, Provider, Site, User
 from engine_queue.models import Item, ItemSet
 from foundation.scoping import ScopedManager
 from orders.identity_models import IdentityCheck, Merge, Move, PatientChange
 from orders.manifests.rows import Manifest, ManifestRow
+from orders.order_indexes import BY_PLACING, LISTS
 from orders.specimen_models import Specimen, SpecimenCorrection
 from registry.models import Calendar, TestVersion
 from registry.priority import PRIORITY_RANK, Priority
@@ -184,27 +184,7 @@ class IntakeRecord(models.Model):
         constraints = [models.UniqueConstraint(fields=["intake", "line", "alt_index"], name="one_verdict_per_alternate")]
 
 
-NEVER = datetime(9999, 12, 31, tzinfo=UTC)  # in the place of a due time that is not known yet, so that a list can be sorted
-REPORT_DUE = Coalesce("report_due", Value(NEVER))
 _OF_ITS_PRIORITY = reduce(or_, (Q(priority=str(priority), rank=rank) for priority, rank in PRIORITY_RANK.items()))
-_OTHERS = Q(ended_at=None) & ~Q(
-    ordering_organisation=F("performing_laboratory")
-)  # whose own orders a laboratory finds as performer
-_SHOWN = ["state", "result_due", "report_due", "assignee", "placed_by", "test_version", "patient", "accession", "stated_mrn"]
-_SITES = ["ordering_site", "performing_site"]
-_OPEN_SHOWN = [*_SHOWN, "scored_at", "attention", "hold_reason", "risk", "clock_stopped_at", *_SITES]
-_CLOSED_SHOWN = [*_SHOWN, "rank", "placed_at", *_SITES]
-# What a worklist is counted, filtered and sorted by lies in the index: a count over 100,000 orders reads no order.
-_LISTS = [
-    Index("performing_laboratory", "rank", REPORT_DUE, "placed_at", "id",
-          include=[*_OPEN_SHOWN, "ordering_organisation"], condition=Q(ended_at=None), name="list_performed"),
-    Index("ordering_organisation", "rank", REPORT_DUE, "placed_at", "id",
-          include=[*_OPEN_SHOWN, "performing_laboratory"], condition=_OTHERS, name="list_ordered"),
-    Index("performing_laboratory", F("ended_at").desc(), F("id").desc(),
-          include=[*_CLOSED_SHOWN, "ordering_organisation"], condition=~Q(ended_at=None), name="closed_performed"),
-    Index("ordering_organisation", F("ended_at").desc(), F("id").desc(),
-          include=[*_CLOSED_SHOWN, "performing_laboratory"], condition=~Q(ended_at=None), name="closed_ordered"),
-]  # fmt: skip
 
 
 class Order(models.Model):
@@ -299,7 +279,9 @@ class Order(models.Model):
         indexes = [
             models.Index(fields=["ordering_organisation", "-placed_at", "-id"], name="order_placed_for"),
             models.Index(fields=["performing_laboratory", "-placed_at", "-id"], name="order_placed_at"),
-            *_LISTS,
+            *LISTS,
+            *BY_PLACING,
+            models.Index(fields=["placer_number"], condition=~Q(placer_number=""), name="order_placer_number"),
             models.Index(fields=["performing_laboratory", "ordering_organisation"], name="order_parties"),
             models.Index(fields=["risk"], condition=~Q(risk=""), name="order_at_risk"),
             models.Index(fields=["escalate_at"], condition=Q(ended_at=None, escalate_at__isnull=False), name="order_to_escalate"),

@@ -12,6 +12,7 @@ from orders import filters as narrowing
 from orders.filters import Filters
 from orders.models import Order
 from registry.models import TestVersion
+from registry.priority import PRIORITY_RANK, Priority
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,9 @@ class Wanted:
     def condition(self) -> Q:
         """The same for the database."""
         condition = Q()
-        for column in ("state", "priority", "accession", "placer_system", "placer_number"):
+        if self.priority is not None:
+            condition &= Q(rank=PRIORITY_RANK[Priority(self.priority)])  # as the index has it
+        for column in ("state", "accession", "placer_system", "placer_number"):
             if (value := getattr(self, column)) is not None:
                 condition &= Q(**{column: value})
         if self.open is not None:
@@ -51,9 +54,7 @@ def filtered(rows: QuerySet[Order], filters: Filters, actor: Actor) -> QuerySet[
     return rows if filters.closed else rows.filter(narrowing.condition(filters.chip, actor))
 
 
-def newest(
-    actor: Actor, wanted: Wanted, filters: Filters, *, after: tuple[datetime, UUID] | None, limit: int
-) -> list[Order]:
+def newest(actor: Actor, wanted: Wanted, filters: Filters, *, after: tuple[datetime, UUID] | None, limit: int) -> list[Order]:
     """At most `limit` orders in this actor's reach, the newest first, behind the one that was placed at a time under an id.
 
     One look for each side on which he may stand: each has an index in this order, which an OR over both cannot use.

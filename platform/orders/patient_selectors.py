@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, Exists, OuterRef, Q, QuerySet
+from django.db.models import Count, OuterRef, Q, QuerySet, Subquery
 
 from accounts.models import User
 from accounts.roles import Verb
@@ -89,16 +89,23 @@ def search(actor: Actor, text: str) -> Search:
         PatientIdentifier.objects.filter(**{f"value__{how}": text}).values("patient_id"),
     ]
     reach = Patient.objects.for_actor(actor).filter(pk__in=parts[0].union(*parts[1:]))
-    rows = reach.filter(_speaks_of_somebody()).prefetch_related("identifiers", "merged_by__survivor")
+    rows = _that_speak_of_somebody(reach).prefetch_related("identifiers", "merged_by__survivor")
     listed = list(rows.order_by("family_name", "given_name", "birth_date", "pk")[: FOUND + 1])
     return Search(text, listed[:FOUND], more=len(listed) > FOUND)
 
 
-def _speaks_of_somebody() -> Q:
-    """Not a record that an identity decision has left without number and order."""
-    of_it = {name: model.objects.filter(patient=OuterRef("pk")) for name, model in (("n", PatientIdentifier), ("o", Order))}
-    merged = Merge.objects.filter(merged=OuterRef("pk"), state="standing")
-    return Q(Exists(of_it["n"])) | Q(Exists(of_it["o"])) | Q(Exists(merged))
+def _that_speak_of_somebody(rows: QuerySet[Patient]) -> QuerySet[Patient]:
+    """Without the records that an identity decision has left without number and order.
+
+    Looked up row by row: of an EXISTS the database would make a list of every number there is.
+    """
+    its_own: dict[str, QuerySet[Any]] = {
+        "a_number": PatientIdentifier.objects.filter(patient=OuterRef("pk")),
+        "an_order": Order.objects.filter(patient=OuterRef("pk")),
+        "a_merge": Merge.objects.filter(merged=OuterRef("pk"), state="standing"),
+    }
+    found = rows.alias(**{name: Subquery(one.values("pk")[:1]) for name, one in its_own.items()})
+    return found.filter(Q(a_number__isnull=False) | Q(an_order__isnull=False) | Q(a_merge__isnull=False))
 
 
 def numbers(patient: Patient) -> list[PatientIdentifier]:

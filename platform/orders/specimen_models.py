@@ -73,6 +73,7 @@ class Specimen(models.Model):
         indexes = [
             models.Index(fields=["organisation", "identifier"], name="specimen_label"),
             models.Index(fields=["identifier"], name="specimen_by_label"),  # what a laboratory scans comes from anywhere
+            models.Index(fields=["id"], condition=Q(state="expected"), name="specimen_expected"),
             models.Index(fields=["received_at"], condition=Q(received_at__isnull=False), name="specimen_received"),
             models.Index(fields=["rejected_at"], condition=Q(rejected_at__isnull=False), name="specimen_rejected"),
             models.Index(fields=["organisation"], condition=Q(state="rejected", rejection_read_at=None), name="rejection_unread"),

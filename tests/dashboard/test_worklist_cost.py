@@ -8,7 +8,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from accounts.roles import Role
-from orders import keys, worklist
+from orders import keys, pages, worklist
 from orders.filters import Filters
 from orders.worklist import Reach
 from tests.dashboard.people import Ward, read
@@ -98,6 +98,20 @@ def test_a_list_is_sorted_and_filtered_in_its_index_among_thousands_of_orders(wa
         performed, ordered = (plan(keys.key_of(side, key, forward=True)[:51]) for side in Reach(actor, asked).listed())
         assert performed[0] and ordered[0] and not performed[1] | ordered[1], filters
         assert not any("UPPER" in sql for sql in queries(lambda a=asked: worklist.worklist(actor, a)))
+
+
+def test_what_is_rare_among_thousands_of_orders_is_found_in_an_index_of_its_own(ward):
+    copies(ward.order(), CLOSED)
+    actor = make_actor(role=Role.ANALYST, organisation=ward.laboratory)
+    rare = {"order_state": {"state": "rejected"}, "order_stat": {"priority": "stat"}, "order_held": {"held": True},
+            "order_attention": {"attention": True}}  # fmt: skip
+    for index, wanted in rare.items():
+        asked = queries(lambda wanted=wanted: pages.newest(actor, pages.Wanted(**wanted), Filters(chip=""), after=None, limit=50))
+        for_lab = next(sql for sql in asked if "LIMIT 50" in sql and '"performing_laboratory_id" IN' in sql.rpartition(" AND ")[2])
+        with connection.cursor() as cursor:
+            cursor.execute("EXPLAIN " + for_lab)
+            told = "\n".join(line for (line,) in cursor.fetchall())
+        assert f"using {index}" in told or f"on {index}" in told, told
 
 
 def test_a_search_can_look_its_values_up_in_the_trigram_indexes(ward):

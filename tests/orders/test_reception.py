@@ -10,7 +10,7 @@ from accounts.roles import Role
 from audit.models import Event
 from foundation import clock
 from foundation.errors import NotPermitted
-from orders import arrivals, reception
+from orders import arrivals, reception, rejection
 from orders.errors import InvalidOrder
 from orders.models import Order, Specimen
 from orders.reception import Arrival, Came
@@ -118,6 +118,10 @@ def test_the_lists_of_the_reception_have_stat_first_and_hold_only_what_is_perfor
     here = make_actor(role=Role.ACCESSIONER, organisation=laboratory)
     expected, received = arrivals.expected(here), arrivals.received(here)
     assert (expected.rows, expected.count, received.rows) == ([stat, routine], 2, [came])
+    for gone in (came, routine):  # one that came, and one that never did
+        rejection.reject(order=gone, reason="specimen.leaked", words="", actor=here)
+    received = arrivals.received(here)
+    assert (received.rows, received.count, arrivals.expected(here).rows) == ([routine, came], 2, [stat])
     assert elsewhere.pk not in {order.pk for order in (*expected.rows, *received.rows)}
 
 

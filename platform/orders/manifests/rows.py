@@ -90,4 +90,7 @@ class ManifestRow(models.Model):
                 condition=~Q(state__in=["placed", "before"]) | Q(order__isnull=False), name="placed_row_has_order"
             ),
         ]
-        indexes = [models.Index(fields=["manifest", "state", "rank", "number"], name="manifest_row_next")]
+        indexes = [
+            models.Index(fields=["manifest", "state", "rank", "number"], name="manifest_row_next"),
+            models.Index(fields=["manifest", "content_hash"], name="manifest_row_twin"),
+        ]
