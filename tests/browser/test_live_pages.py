@@ -58,7 +58,7 @@ def test_a_hint_that_comes_while_the_page_reads_itself_is_not_lost(person):
     page.goto("/?poll=off")
     until(lambda: held, page)  # a page reads itself as soon as it is connected
     before = held[0].fetch()
-    elsewhere(lambda: Order.objects.update(stat_reason="changed while the page was reading"))
+    elsewhere(lambda: forge(Order.objects.get(), stat_reason="changed while the page was reading"))
     sockets[-1].send("{}")
     page.wait_for_timeout(1_200)  # the worklist waits a second between two readings
     held[0].fulfill(response=before)

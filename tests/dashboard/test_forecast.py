@@ -161,7 +161,8 @@ def test_a_live_worker_that_gives_no_score_is_named_after_a_while(ward, ago, sil
     order = scoring(ward.order(), started_at=clock.now() - timedelta(seconds=ago))
     worker(ward)
     page = read(ward.analyst(), "order-live", order.pk)
-    assert ("no score for 40 s; if the engine worker stopped" in page) == silent and ('id="expected"' in page) != silent
+    named = re.search(r"no score for 4\d s; if the engine worker stopped", page) is not None
+    assert named == silent and ('id="expected"' in page) != silent
 
 
 def test_an_open_order_reads_itself_again_though_nobody_tells_it_to(ward):
