@@ -30,7 +30,7 @@ def test_addresses_and_methods_that_are_not_there(site):
     problem(caller.get("/orders/"), 404, "api.not-found")
     problem(caller.client.get("/api/v2/orders"), 404, "api.not-found")
     answer = caller.client.delete(f"{BASE}/orders", headers={"Authorization": f"Bearer {caller.token}"})
-    assert set(answer["Allow"].split(", ")) == {"GET", "POST"} and problem(answer, 405, "api.method-not-allowed")
+    assert set(answer["Allow"].split(", ")) == {"GET", "HEAD", "POST"} and problem(answer, 405, "api.method-not-allowed")
     problem(caller.client.post(f"{BASE}/openapi.json"), 405, "api.method-not-allowed")
 
 
