@@ -119,9 +119,7 @@ def test_head_is_answered_as_get_without_a_body(site):
     user = make_user(role=Role.ANALYST, organisation=site.laboratory)
     reader = Caller(make_token(user))
     for path in (f"/orders/{order}", "/orders?limit=1", f"/orders/{order}/results", f"/orders/{uuid4()}", "/me", "/openapi.json"):
-        head, get = (
-            getattr(reader.client, method)(f"{BASE}{path}", headers=reader._headers({})) for method in ("head", "get")
-        )
+        head, get = (getattr(reader.client, method)(f"{BASE}{path}", headers=reader._headers({})) for method in ("head", "get"))
         assert (head.status_code, head.content) == (get.status_code, b"")
         assert head["Content-Type"] == get["Content-Type"] and head.get("ETag") == get.get("ETag")
         assert head["Content-Length"] == str(len(get.content))

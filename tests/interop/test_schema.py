@@ -36,7 +36,19 @@ def as_it_is(context, value):
     return value if isinstance(value, bytes) else str(value).encode()
 
 
-schema = schemathesis.openapi.from_wsgi("/api/v1/openapi.json", get_wsgi_application(), config=SchemathesisConfig.from_dict(CONFIG))
+django = get_wsgi_application()
+
+
+def served(environ, start_response):
+    """As a server ends a request: whatever is read of the answer, files that were sent are closed with it."""
+    answer = django(environ, start_response)
+    try:
+        return [b"".join(answer)]
+    finally:
+        answer.close()
+
+
+schema = schemathesis.openapi.from_wsgi("/api/v1/openapi.json", served, config=SchemathesisConfig.from_dict(CONFIG))
 
 
 @pytest.fixture
