@@ -3,7 +3,7 @@
 import uuid
 import zoneinfo
 from datetime import datetime, timedelta
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.contrib.auth.base_user import AbstractBaseUser, BaseUserManager
 from django.contrib.postgres.fields import ArrayField
@@ -99,9 +99,16 @@ class User(AbstractBaseUser):
     objects = UserManager()
     USERNAME_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = ["name"]
+    CHANGEABLE: ClassVar[tuple[str, ...]] = ("password", "last_login", "is_active", "responsible")  # the database allows no more
 
     def __str__(self) -> str:
         return self.name
+
+    def save(self, *args: Any, **options: Any) -> None:
+        """Of somebody who is known, write what may change alone: Django's own password forms and commands write whole rows."""
+        if not self._state.adding and options.get("update_fields") is None:
+            options["update_fields"] = self.CHANGEABLE
+        super().save(*args, **options)
 
 
 class Membership(models.Model):
