@@ -25,6 +25,7 @@ WORKLOADS = {  # name: module and function, imported when it runs
     "reach": ("benchmarks.reach", "reach"),
     "preempted": ("benchmarks.preempted", "preempted"),
     "intake": ("benchmarks.intake", "intake"),
+    "manifest": ("benchmarks.manifest", "manifest"),
     "worklist": ("benchmarks.worklist", "worklist"),
     "scheduler": ("benchmarks.scheduler", "scheduler"),
     "kernels": ("benchmarks.kernel_figures", "kernels"),

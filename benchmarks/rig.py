@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import shutil
 import sys
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from supervisor.postgres import Postgres
 
 MANAGE = ("manage.py",)
+FILLED = "filled"  # in a folder that is kept: its database is whole
 _PATIENCE = 120.0  # seconds until a process has to be there
 
 
@@ -32,6 +34,7 @@ class Rig:
     environment: dict[str, str]
     owner_url: str
     postgres: Postgres
+    filled: bool = False  # the database was filled by an earlier call
     started: list[Child] = field(default_factory=list)
 
     def manage(self, *command: str, owner: bool = False) -> str:
@@ -47,6 +50,19 @@ class Rig:
         child = self._child(name, *script, *command)
         child.start()
         self.started.append(child)
+
+    def keep(self) -> None:
+        """Nothing that comes takes this database away: a later call with the same folder finds it as it is."""
+        (self.folder / FILLED).touch()
+
+    def restart_database(self, *, fast: bool = False) -> None:
+        """The database again, with empty buffers; what the system keeps of its files stays. `fast`: nothing has to survive."""
+        from django.db import connections
+
+        connections.close_all()
+        self.postgres.stop()
+        self.postgres.fast = fast
+        self.postgres.start()
 
     def looked_after(self) -> None:
         """Raise NotMeasured when a process has died."""
@@ -67,18 +83,21 @@ class Rig:
 
 
 @contextlib.contextmanager
-def rig() -> Iterator[Rig]:
-    """Servers with a provisioned database; Django of this process leads to them. The bundled model is registered."""
+def rig(kept: Path | None = None) -> Iterator[Rig]:
+    """Servers with a provisioned database; Django of this process leads to them. The bundled model is registered.
+
+    In a folder that is `kept` the database stays for the next call, once `keep` was called.
+    """
     sys.path[:0] = [part for part in (str(ROOT / "platform"), str(ROOT)) if part not in sys.path]
     from supervisor.ports import Reservation
     from supervisor.postgres import Postgres
-    from supervisor.secrets_file import new_secrets
+    from supervisor.secrets_file import load_or_create
     from supervisor.services import prepare_database
     from supervisor.valkey import Valkey
 
-    folder = Path(tempfile.mkdtemp(prefix="helicase-benchmark-"))
-    folder.chmod(0o755)  # the database's user walks through it
-    secrets, ports = new_secrets(), (Reservation(), Reservation())
+    folder = _folder(kept)
+    filled = (folder / FILLED).exists()
+    secrets, ports = load_or_create(folder / "secrets.json"), (Reservation(), Reservation())
     postgres = Postgres(folder / "postgres", folder / "postgres.log", secrets.database_superuser, ports[0])
     valkey = Valkey(folder / "valkey", folder / "valkey.log", secrets.redis, ports[1])
     made: Rig | None = None
@@ -86,10 +105,11 @@ def rig() -> Iterator[Rig]:
         postgres.start()
         valkey.start()
         database = prepare_database(postgres, secrets)
-        shutil.copytree(ROOT / "models", folder / "models")  # what is registered is copied to its side
-        made = Rig(folder, _environment(folder, database.app, valkey.url, secrets.django_key), database.owner, postgres)
+        made = Rig(folder, _environment(folder, database.app, valkey.url, secrets.django_key), database.owner, postgres, filled)
         os.environ.update(made.environment)
-        made.manage("provision", owner=True)
+        if not filled:
+            shutil.copytree(ROOT / "models", folder / "models")  # what is registered is copied to its side
+            made.manage("provision", owner=True)
         import django
 
         django.setup()
@@ -100,7 +120,35 @@ def rig() -> Iterator[Rig]:
             with contextlib.suppress(Exception):
                 server.stop()
             server.reservation.close()
-        shutil.rmtree(folder, ignore_errors=True)
+        if not (folder / FILLED).exists():
+            forget(folder)
+
+
+def forget(folder: Path) -> None:
+    """Take a folder away, with what lies elsewhere because the database's user could not have entered it."""
+    for part in ("postgres", "valkey"):
+        if (folder / part).is_symlink():
+            shutil.rmtree((folder / part).resolve(), ignore_errors=True)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _folder(kept: Path | None) -> Path:
+    """A fresh one, or the one that is kept, which one call at a time has for itself."""
+    if kept is None:
+        folder = Path(tempfile.mkdtemp(prefix="helicase-benchmark-"))
+    else:
+        folder = kept
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        lock = os.open(folder.with_suffix(".lock"), os.O_CREAT | os.O_RDWR, 0o600)  # open until this process ends
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as held:
+            raise NotMeasured(f"another call measures in {folder.name}") from held
+        if not (folder / FILLED).exists():
+            forget(folder)  # half filled: that call was stopped
+        folder.mkdir(exist_ok=True)
+    folder.chmod(0o755)  # the database's user walks through it
+    return folder
 
 
 def until(condition: Callable[[], object], seconds: float = _PATIENCE, what: str = "it", pause: float = 0.02) -> None:
@@ -124,7 +172,7 @@ def _end(made: Rig | None) -> None:
 
 
 def _environment(folder: Path, database: str, broker: str, key: str) -> dict[str, str]:
-    (folder / "data").mkdir()
+    (folder / "data").mkdir(exist_ok=True)
     return {
         "DJANGO_SETTINGS_MODULE": "config.settings.dev",
         "SECRET_KEY": key,
