@@ -122,6 +122,7 @@ SERVICES = [
     "audit/reads",
     "audit/services",
     "orders/assignment",
+    "orders/conflicts",
     "casefile/attachments",
     "casefile/comments",
     "casefile/drafts",

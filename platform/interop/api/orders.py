@@ -122,11 +122,12 @@ def order_done(actor: Actor, pk: UUID, *, status: int = 200) -> Done:
 def shape(actor: Actor, order: Order) -> shapes.OrderShape:
     """An order with what can be said of its end, and which other orders it looks like."""
     alike = duplicates.noted(actor, order)
+    _, successor = selectors.replaced_and_successor(actor, order)
     found: Any = {
         "released": release.released_version(order) is not None,
         "finish": finishes([order]).get(order.pk),
         "asked": selectors.hold_requests([order]).get(order.pk),
-        "successor": Order.objects.filter(replaces=order).values_list("pk", flat=True).first(),
+        "successor": successor.pk if successor else None,
     }
     return shown.order(order, alike, **found)
 
