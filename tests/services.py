@@ -28,6 +28,7 @@ from supervisor.secrets_file import Secrets, new_secrets  # noqa: E402
 from supervisor.valkey import Valkey  # noqa: E402
 
 FOLDER_PREFIX = "helicase-tests-"
+BYTE_CODE = ROOT / ".pytest_cache" / "byte_code"
 SESSION_DATABASE = "helicase_session"
 
 
@@ -85,9 +86,20 @@ class Services:
 SERVICES_KEY = pytest.StashKey[Services]()
 
 
+def keep_byte_code() -> None:
+    """Where Python is told to write no byte code, keep it out of the way of the sources.
+
+    The packages come without any (`supervisor.install`), and a process that compiles Django and torch anew takes seconds more.
+    """
+    if os.environ.pop("PYTHONDONTWRITEBYTECODE", ""):
+        os.environ["PYTHONPYCACHEPREFIX"] = sys.pycache_prefix = str(BYTE_CODE)
+        sys.dont_write_bytecode = False
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Iterator[None]:
     """A wrapper runs before pytest-django's own hook, whatever the order of registration."""
+    keep_byte_code()
     services = new_services()
     early_config.stash[SERVICES_KEY] = services
     early_config.add_cleanup(services.stop)

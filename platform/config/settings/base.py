@@ -81,7 +81,6 @@ TEMPLATES: list[dict[str, Any]] = [
         "DIRS": [ROOT / "templates"],
         "APP_DIRS": False,
         "OPTIONS": {
-            "loaders": ["django.template.loaders.filesystem.Loader"],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
