@@ -2,6 +2,8 @@
 
 from collections import defaultdict
 
+from foundation.printable import is_printable
+
 Objections = defaultdict[str, list[str]]
 
 
@@ -12,7 +14,7 @@ def line(value: str, name: str, label: str, most: int, fields: Objections, *, re
         fields[name].append(f"{label} is missing.")
     if len(text) > most:
         fields[name].append(f"{label} is longer than {most} characters.")
-    if any(not letter.isprintable() for letter in text):
+    if not is_printable(text):
         fields[name].append(f"{label} holds characters that cannot be printed.")
     return text
 

@@ -15,6 +15,7 @@ from casefile.models import Comment
 from foundation import clock
 from foundation.actor import Actor
 from foundation.errors import NotPermitted, Refused
+from foundation.printable import printable
 from orders.models import Order
 
 MOST = 2000  # characters
@@ -54,7 +55,7 @@ def add(*, actor: Actor, order: Order, text: str, internal: bool, corrects: Comm
 def plain(text: str) -> str:
     """The words without control characters, line ends kept. Raises `BadText` where nothing is left, or too much."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    words = "\n".join("".join(letter if letter.isprintable() else " " for letter in line).rstrip() for line in lines).strip()
+    words = "\n".join(printable(line).rstrip() for line in lines).strip()
     if not words:
         raise BadText(code="comment.empty")
     if len(words) > MOST:

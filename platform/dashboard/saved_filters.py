@@ -16,6 +16,7 @@ from dashboard.models import OpeningFilter, SavedFilter
 from foundation import clock
 from foundation.actor import Actor
 from foundation.errors import NotFound, NotPermitted, Refused
+from foundation.printable import printable
 from orders.asked_filters import NAMES
 
 NAME_MOST, QUERY_MOST, MOST = 60, 1000, 40  # characters of a name and of an address; filters of one person
@@ -142,7 +143,7 @@ def _changeable(actor: Actor, pk: int) -> SavedFilter:
 
 
 def _name(text: str) -> str:
-    plain = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+    plain = " ".join(printable(text).split())
     if not plain or len(plain) > NAME_MOST:
         raise Refused(f"Give it a name of at most {NAME_MOST} characters.", code="filter.name")
     return plain

@@ -96,6 +96,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("account/tokens/", programs.tokens, name="api-tokens"),
     path("account/tokens/<uuid:pk>/revoke", programs.revoke, name="api-token-revoke"),
     path("engine/live", engine.engine_live, name="engine-live"),
+    path("engine/parts/<int:pk>/", engine.engine_part, name="engine-part"),
     path("engine/traces", engine.engine_trace, name="engine-trace"),
     path("engine/traces/<int:pk>.svg", engine.engine_picture, {"ending": "svg"}, name="engine-trace.svg"),
     path("engine/traces/<int:pk>.json", engine.engine_picture, {"ending": "json"}, name="engine-trace.json"),

@@ -98,8 +98,7 @@ def problem_of(error: Exception, *, pointers: Mapping[str, str] | None = None) -
     for kind, status, reason in _STATUS:
         if isinstance(error, kind):
             return _known(error, status, reason, pointers or {})
-    log.exception("interop.failed", exc_info=error)
-    return Problem(500, str(Reason.API_FAILED), str(Reason.API_FAILED.words))
+    return Problem(500, str(Reason.API_FAILED), Reason.API_FAILED.say(reference=faults.noted("interop.failed", error)))
 
 
 def _known(error: Exception, status: int, reason: Reason, pointers: Mapping[str, str]) -> Problem:

@@ -30,7 +30,7 @@ def hear(fact: "Fact") -> None:
 
 
 def deliver(payload: Mapping[str, Any]) -> None:
-    """Name whose work the order is, else an operator; tell him, and every operator of the laboratory, since they let it go on."""
+    """Name whose work the order is, else an operator: he gets an e-mail too. Every operator is told, since they let it go on."""
     order = Order.objects.select_related("assignee").get(pk=payload["order"])
     operators = people_who_may(Verb.DRAIN, [order.performing_laboratory_id])
     people: list[User] = [one for one in (order.assignee, *operators) if one is not None]
@@ -42,7 +42,7 @@ def deliver(payload: Mapping[str, Any]) -> None:
     with transaction.atomic():
         if Notice.objects.filter(key=key).exists():
             return
-        notice = notices.tell(told, Audience(in_app={one.pk for one in people}))
+        notice = notices.tell(told, Audience(in_app={one.pk for one in people}, email=[people[0].pk]))
         named = {"assignee": str(people[0].pk), "notice": str(notice.pk)}
         audit.record(
             actor=process("notices"), action="order.person_named", obj=order, organisation_id=order.performing_laboratory_id,

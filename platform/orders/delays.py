@@ -13,6 +13,7 @@ from audit import services as audit
 from foundation import clock
 from foundation.actor import Actor
 from foundation.errors import Refused
+from foundation.printable import is_printable
 from orders import hints
 from orders.errors import InvalidOrder
 from orders.models import DelayNotice, Order
@@ -70,7 +71,7 @@ def problems(order: Order, *, told: str, means: str, told_at: datetime | None) -
     """What is wrong with a record of who was told, by field."""
     now, whom = clock.now(), " ".join(told.split())
     wrong: dict[str, list[str]] = {}
-    if not whom or len(whom) > 120 or not whom.isprintable():
+    if not whom or len(whom) > 120 or not is_printable(whom):
         wrong["told"] = ["Say who was told: name and role, at most 120 letters."]
     if means not in MEANS:
         wrong["means"] = ["Choose how the person was told."]

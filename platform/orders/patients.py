@@ -12,6 +12,7 @@ from audit import services as audit
 from foundation import clock
 from foundation.actor import Actor
 from foundation.errors import Refused, Stale
+from foundation.printable import is_printable
 from orders.errors import InvalidOrder
 from orders.identity import FIELDS, system_of
 from orders.models import IdentityCheck, Merge, Patient, PatientChange, PatientIdentifier
@@ -100,7 +101,7 @@ def plain(text: str, field: str, label: str, most: int, *, required: bool = True
         raise InvalidOrder({field: [f"{label} is missing."]})
     if len(said) > most:
         raise InvalidOrder({field: [f"{label} is longer than {most} characters."]})
-    if not said.isprintable():
+    if not is_printable(said):
         raise InvalidOrder({field: [f"{label} holds control characters."]})
     return said
 

@@ -9,7 +9,7 @@ from engine_queue.models import Run, RunKind
 from foundation import clock
 from foundation.actor import process
 from foundation.reasons import Reason
-from orders import hints, needs, urgency
+from orders import hints, needs
 from orders.machines import ORDER
 from orders.models import Order
 
@@ -72,20 +72,8 @@ def _resumed(order: Order, fact: "Fact") -> None:
     if fact.reason not in needs.codes(order) or fact.run.jobs.filter(attention=fact.reason).exists():
         return
     needs.settle(order, fact.reason)
-    if not order.attention:
-        needs.add(order, *_still_open(order, fact.run))
     order.version += 1
     order.save(update_fields=[*needs.COLUMNS, "version"])
-
-
-def _still_open(order: Order, run: Run) -> list[str]:
-    """What else of the order needs a person, where no flag says it."""
-    stands = {
-        Reason.SPECIMEN_REJECTED: order.specimen.state == "rejected",
-        Reason.STAT_REASON_MISSING: urgency.lacks_reason(order),
-        Reason.RESULT_ITEM_FAILED: run.results.exclude(failure="").exists(),
-    }
-    return [str(reason) for reason, so in stands.items() if so]
 
 
 def _moved(order: Order, fact: "Fact") -> None:

@@ -1,5 +1,6 @@
 """What a person writes as a reason: one line of printable text that fits, or a refusal in words. Nothing is cut off silently."""
 
+from foundation.printable import printable
 from orders.errors import InvalidOrder
 
 SHORT, LONG = 300, 500  # characters, as the columns hold
@@ -9,7 +10,7 @@ def remark(text: str, *, field: str, most: int = SHORT, missing: str = "") -> st
     """The text without line ends and control characters. Raises `InvalidOrder` on `field` where it is too long, or missing and that
     may not be (`missing` says what to do).
     """
-    plain = " ".join("".join(letter if letter.isprintable() else " " for letter in text).split())
+    plain = " ".join(printable(text).split())
     if missing and not plain:
         raise InvalidOrder({field: [missing]})
     if len(plain) > most:

@@ -6,6 +6,7 @@ from datetime import date, timedelta
 from accounts.roles import Verb
 from foundation import clock
 from foundation.actor import Actor
+from foundation.printable import is_printable
 from orders.errors import InvalidOrder
 from orders.models import Intake, Sex
 from orders.parties import objections, parties
@@ -47,7 +48,7 @@ def _text(value: str, name: str, label: str, limit: int, fields: Objections, *, 
         fields[name].append(f"{label} is missing.")
     if len(value) > limit:
         fields[name].append(f"{label} is longer than {limit} characters.")
-    if any(ord(c) < 32 or ord(c) == 127 for c in value):
+    if not is_printable(value):
         fields[name].append(f"{label} holds control characters.")
 
 

@@ -50,7 +50,7 @@ def declare(*, order: Order, words: str, actor: Actor, expected_edits: int) -> N
         if locked.edits != expected_edits:
             raise Stale(code="state.stale")
         reason = str(Reason.ORDER_WRONG_PATIENT)
-        changes: dict[str, Any] = {"ended_at": clock.now(), "cancelled_reason": said, "edits": locked.edits + 1}
+        changes: dict[str, Any] = {"ended_at": locked.ended_at or clock.now(), "cancelled_reason": said, "edits": locked.edits + 1}
         services.end(locked, to=IN_ERROR, actor=actor, reason=reason, **changes)
         for version in ReportVersion.objects.select_for_update().filter(order=locked).order_by("number"):
             if REPORT.allows(version.state, IN_ERROR):

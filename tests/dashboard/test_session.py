@@ -3,6 +3,7 @@
 import pytest
 from django.test import Client
 from django.urls import reverse
+from structlog.testing import capture_logs
 
 from tests.dashboard.people import logged_in
 from tests.factories import PASSWORD, make_laboratory, make_user
@@ -65,12 +66,14 @@ def test_a_page_outside_ones_role_says_what_to_do():
     assert response.status_code == 403 and "You may not see this page" in response.content.decode()
 
 
-def test_a_failure_of_ours_is_said_in_words_and_without_details(settings):
+def test_a_failure_of_ours_is_said_in_words_and_without_details_under_a_reference_that_the_log_has(settings):
     settings.ROOT_URLCONF = "tests.dashboard.broken"
     client = logged_in("analyst", make_laboratory())
     client.raise_request_exception = False
-    response = client.get("/broken")
+    with capture_logs() as logged:
+        response = client.get("/broken")
     page = response.content.decode()
+    assert [line["reference"] in page for line in logged if line["event"] == "page.failed"] == [True]
     assert response.status_code == 500 and "Something went wrong on our side" in page and "Traceback" not in page
 
 

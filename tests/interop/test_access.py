@@ -40,6 +40,7 @@ EXPECTED = {
     "POST /orders/{uuid:pk}/replace": (409, 403, 404),  # by an order on the same upload
     "POST /orders/{uuid:pk}/release": (403, 409, 404),  # it is not on hold
     "POST /orders/{uuid:pk}/priority": (403, 200, 404),
+    "POST /orders/{uuid:pk}/stat-reason": (409, 409, 404),  # it is not STAT
     "GET /orders/{uuid:pk}/results": (409, 200, 404),
     "GET /orders/{uuid:pk}/results.csv": (409, 200, 404),
     "GET /orders/{uuid:pk}/report": (409, 200, 404),
@@ -93,6 +94,7 @@ def ask(route: str, order: Order, token: str) -> int:
             "priority": "routine",
         },
         "priority": {"priority": "asap", "reason": "worse"},
+        "stat-reason": {"reason": "sepsis"},
     }  # fmt: skip
     return int(caller.post(path, bodies.get(path.rpartition("/")[2]), If_Match=f'"{order.edits}"').status_code)
 

@@ -145,6 +145,15 @@ class TestDecisions:
         assert done.status_code == 200 and done.json()["priority"] == "asap" and done["ETag"] == f'"{done.json()["edits"]}"'
         assert caller.post(path, why, If_Match=f'"{order["edits"]}"').status_code == 412
 
+    def test_why_it_is_stat_can_be_said_later_and_once(self, site):
+        caller = site.caller()
+        order = site.order(caller, priority="stat")
+        path, edits = f"/orders/{order['id']}/stat-reason", f'"{order["edits"]}"'
+        assert caller.post(path, {"reason": " "}, If_Match=edits).status_code == 422
+        done = caller.post(path, {"reason": "sepsis"}, If_Match=edits)
+        assert (done.json()["stat_reason"], done.json()["attention"]) == ("sepsis", "")
+        assert caller.post(path, {"reason": "another"}, If_Match=done["ETag"]).status_code == 409
+
     def test_hold_release_and_cancel_reach_the_order(self, site):
         caller = site.caller(Role.ANALYST)
         order = site.order(site.caller())

@@ -160,6 +160,12 @@ class HoldGiven(Given):
     reason: Literal["hold.specimen", "hold.input", "hold.requester", "hold.laboratory"]
 
 
+class StatReasonGiven(Given):
+    """Why an order is STAT that came without a reason, in words."""
+
+    reason: Line300
+
+
 class PriorityGiven(Given):
     """Another priority, and why, in words."""
 

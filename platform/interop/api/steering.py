@@ -114,6 +114,18 @@ def change_priority(
     return _decide(request, pk, if_match, idempotency_key, deed)
 
 
+@router.post("/orders/{uuid:pk}/stat-reason", response=shapes.OrderShape, auth=Token(Verb.STAT))
+def give_stat_reason(
+    request: ApiRequest, pk: UUID, given: shapes.StatReasonGiven, if_match: str | None = SEEN, idempotency_key: str | None = KEY
+) -> HttpResponse:
+    """Say why an order is STAT that came without a reason. It runs as STAT before and after."""
+
+    def deed(order: Order, edits: int) -> None:
+        urgency.give_stat_reason(order=order, reason=given.reason, actor=request.auth, expected_edits=edits)
+
+    return _decide(request, pk, if_match, idempotency_key, deed)
+
+
 def _as_seen(order: Order, edits: int) -> None:
     """Raises `Stale` where somebody has changed it since. Who asks or answers beside it outdates nothing."""
     if order.edits != edits:

@@ -75,6 +75,11 @@ class Asked:
         said = {**as_said(request), "file": self.sha256, "test": str(self.test.definition_id)}
         return hashlib.sha256(json.dumps(said, sort_keys=True, default=str).encode()).hexdigest()
 
+    @property
+    def without_reason(self) -> "Asked":
+        """The same before anybody had said why it is STAT."""
+        return replace(self, request=replace(self.request, stat_reason=""))
+
     def on(self, intake: Intake) -> OrderRequest:
         """The request for a file that is kept."""
         return replace(self.request, intake_id=intake.pk)

@@ -25,7 +25,7 @@ from foundation.reasons import Reason
 from interop.fhir.asking import Asked
 from interop.machines import FHIR_ORDER
 from interop.models import FhirOrder
-from orders import services, uploads
+from orders import services, uploads, urgency
 from orders.errors import InvalidOrder, OrderConflict
 from orders.models import Intake, Order
 from orders.remarks import LONG, remark
@@ -119,6 +119,8 @@ def close(*, actor: Actor, asked: FhirOrder, words: str, expected_version: int) 
 def _take(actor: Actor, asked: Asked, unless_exists: bool) -> Taken:
     found = _standing(asked)
     same = _same(found, asked)
+    if same is None:
+        same = _told_why(found, asked, actor)
     if same is None and unless_exists and asked.request.priority != Priority.STAT:
         same = found.anything()
     if same is not None:
@@ -180,6 +182,22 @@ def _same(found: _Standing, asked: Asked) -> Taken | None:
     if order is not None and not any(row.order_id == order.pk for row in found.asked) and _says(order, asked):
         return Taken(None, order, created=False)
     return None
+
+
+def _told_why(found: _Standing, asked: Asked, actor: Actor) -> Taken | None:
+    """The STAT order that said the same but for its reason: it has that reason now, and stays the order that it is.
+
+    Raises what `urgency.give_stat_reason` raises.
+    """
+    reason = remark(asked.request.stat_reason, field="stat_reason")
+    earlier = asked.without_reason.digest if reason else ""
+    row = next((row for row in found.asked if row.order is not None and row.content_hash == earlier), None)
+    if row is None or row.order is None:
+        return None
+    if row.order.state in Order.OPEN and urgency.lacks_reason(row.order):
+        urgency.give_stat_reason(order=row.order, reason=reason, actor=actor)
+        row.order.refresh_from_db()
+    return Taken(row, row.order, created=False) if row.order.stat_reason == reason else None
 
 
 def _says(order: Order, asked: Asked) -> bool:

@@ -5,6 +5,7 @@ import io
 import re
 from dataclasses import dataclass
 
+from foundation.printable import is_printable, printable
 from foundation.reasons import Reason
 from orders.manifests.columns import BY_NAME, COLUMNS, REQUIRED
 from orders.manifests.errors import ManifestRefused, Objection, objection
@@ -94,11 +95,8 @@ def _row(number: int, names: list[str], cells: list[str]) -> Row:
     for name, value in values.items():
         if len(value) > LONGEST_CELL:
             said.append(objection(name, Reason.MANIFEST_CELL_TOO_LONG, limit=f"{LONGEST_CELL:,}"))
-        if any(ord(c) < 32 or ord(c) == 127 for c in value):
+        if not is_printable(value):
             said.append(objection(name, Reason.MANIFEST_CONTROL_CHARACTER))
     # What cannot be kept in a column is shown as what it is.
-    kept = {
-        name: "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in value[:LONGEST_CELL])
-        for name, value in values.items()
-    }
+    kept = {name: printable(value[:LONGEST_CELL], "\N{REPLACEMENT CHARACTER}") for name, value in values.items()}
     return Row(number, {column.name: kept.get(column.name, "") for column in COLUMNS}, tuple(said))

@@ -6,6 +6,7 @@ import pytest
 
 from accounts.roles import Role
 from accounts.services import actor_for
+from audit.models import Event
 from interop.fhir import ordering, systems
 from interop.models import FhirOrder
 from orders import patients
@@ -161,6 +162,19 @@ def test_stat_without_a_reason_is_stat_and_flagged_and_the_reason_is_taken(sende
     other = sender.order(priority="stat", extension=said, identifier=[{**NUMBER, "value": "2"}])
     assert (Order.objects.get(pk=other).stat_reason, Order.objects.get(pk=other).attention) == ("suspected sepsis", "")
     assert sender.get(f"/ServiceRequest/{other}").json()["extension"] == said
+
+
+def test_a_reason_that_is_sent_later_is_given_to_the_order_that_lacks_it(sender):
+    pk = sender.order(priority="stat")
+    for reason in ("suspected sepsis", "suspected sepsis"):  # the second time it is the very same request
+        said = [{"url": systems.STAT_REASON, "valueString": reason}]
+        answer = sender.post(sender.bundle(priority="stat", extension=said))
+        assert answer.json()["entry"][-1]["resource"]["id"] == pk
+    order = Order.objects.get()
+    assert (order.stat_reason, order.attention, order.state) == ("suspected sepsis", "", "accepted")
+    assert Event.objects.filter(action="order.stat_reason_given").count() == 1
+    other = sender.order(priority="stat", extension=[{"url": systems.STAT_REASON, "valueString": "something else"}])
+    assert Order.objects.get(pk=other).attention == "order.conflict"  # two reasons: a person looks
 
 
 def test_no_priority_is_routine_as_fhir_says_and_an_unknown_one_is_none(sender):
