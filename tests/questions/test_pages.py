@@ -10,6 +10,7 @@ from audit.models import Event
 from engine_queue import settling
 from engine_queue.models import Item, Run
 from engine_queue.work import ItemScore
+from questions import services
 from questions.models import Question
 from tests.dashboard.people import logged_in, read
 from tests.engine_queue.rows import scored, take
@@ -150,6 +151,10 @@ def test_the_list_has_pages_and_says_when_it_is_empty(bench, monkeypatch):
     assert "You have asked nothing yet" in read(client, "questions")
     first, second = (read(client, "questions", whose="all", page=page) for page in (1, 2))
     assert [one in first for one in asked] == [False, True, True] and asked[0] in second
+    assert 'hx-select="#question-list"' in first  # read again while one of them is not answered
+    for one in Question.objects.all():
+        services.cancel(actor=bench.actor, question=one)
+    assert "hx-select" not in read(client, "questions", whose="all")
     assert "Older" in first and "Newer" in second and "nothing on this page" in read(client, "questions", whose="all", page=9)
 
 
