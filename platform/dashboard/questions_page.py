@@ -58,7 +58,8 @@ def listed(actor: Actor, asked: Mapping[str, str]) -> dict[str, object]:
     return {
         "rows": [Row(one, standings[one.pk], state_words(standings[one.pk]), _about(one)) for one in found[:ROWS]],
         "mine": mine, "kind": kind, "kinds": Kind.choices, "page": page, "more": len(found) > ROWS, "own": own,
-        "everybody": everybody, "may_ask": bool(offered.laboratories(actor)), "moving": any(standing.open for standing in standings.values()),
+        "everybody": everybody, "may_ask": bool(offered.laboratories(actor)),
+        "moving": any(standing.open for standing in standings.values()),
     }  # fmt: skip
 
 

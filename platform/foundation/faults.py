@@ -10,7 +10,7 @@ LENGTH = 8
 
 
 def noted(event: str, error: BaseException | None) -> str:
-    """Write the fault to the log and give its reference, such as `7KQM-2XWD`: 40 bits, made up, and nothing of the request in it."""
+    """Write the fault to the log and give its reference, such as `7KQM-2XWD`: 40 bits by chance, nothing of the request."""
     drawn = "".join(secrets.choice(LETTERS) for _ in range(LENGTH))
     reference = f"{drawn[:4]}-{drawn[4:]}"
     log.error(event, reference=reference, exc_info=error or True)

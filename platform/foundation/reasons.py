@@ -325,7 +325,10 @@ class Reason(StrEnum):
     )
     API_KEY_REUSED = "api.key-reused", "This Idempotency-Key was sent before, with another request."
     API_UNAVAILABLE = "api.unavailable", "The database cannot be reached now. Send the same request again, with the same key."
-    API_FAILED = "api.failed", "The request failed by a fault of ours, and nothing of it was kept. The log says more under the reference {reference}."
+    API_FAILED = (
+        "api.failed",
+        "The request failed by a fault of ours, and nothing of it was kept. The log has it as {reference}.",
+    )
     ORDER_CLOSED = "order.closed", "This order is closed: its priority does not matter any more, and nothing of it can wait."
     ORDER_ON_HOLD = "order.on-hold", "This order is on hold already."
     ORDER_NOT_ON_HOLD = "order.not-on-hold", "This order is not on hold."

@@ -17,6 +17,7 @@ from django.http import Http404, HttpResponse, UnreadablePostError
 from django.http.multipartparser import MultiPartParserError
 
 from foundation.errors import HelicaseError, NotFound, NotPermitted, Refused, Stale
+from foundation.faults import noted
 from foundation.reasons import Reason
 from orders.errors import InvalidOrder
 from questions.errors import InvalidQuestion
@@ -98,7 +99,7 @@ def problem_of(error: Exception, *, pointers: Mapping[str, str] | None = None) -
     for kind, status, reason in _STATUS:
         if isinstance(error, kind):
             return _known(error, status, reason, pointers or {})
-    return Problem(500, str(Reason.API_FAILED), Reason.API_FAILED.say(reference=faults.noted("interop.failed", error)))
+    return Problem(500, str(Reason.API_FAILED), Reason.API_FAILED.say(reference=noted("interop.failed", error)))
 
 
 def _known(error: Exception, status: int, reason: Reason, pointers: Mapping[str, str]) -> Problem:

@@ -12,6 +12,9 @@ def test_names_are_kept_as_they_are_spelt(name: str) -> None:
     assert is_printable(name) and printable(name) == name
 
 
-@pytest.mark.parametrize("hidden", ["a\x07b", "a\nb", "a\u202eb", "a\u200bb", "Mu\u200dster", "\u200d", FARSI[:2] + "\u200c\u200c", "a\ufeffb"])
+HIDDEN = ["a\x07b", "a\nb", "a\u202eb", "a\u200bb", "Mu\u200dster", "\u200d", FARSI[:2] + "\u200c\u200c", "a\ufeffb"]
+
+
+@pytest.mark.parametrize("hidden", HIDDEN)
 def test_what_only_hides_or_turns_the_direction_does_not_stand(hidden: str) -> None:
     assert not is_printable(hidden) and is_printable(printable(hidden))

@@ -41,9 +41,7 @@ def certificate(folder: Path, address: str) -> Path:
         .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(key.public_key()), critical=False)
         .sign(key, hashes.SHA256())
     )  # fmt: skip
-    secret = key.private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    )
+    secret = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
     path = folder / f"{address}.pem"
     path.write_bytes(secret + made.public_bytes(serialization.Encoding.PEM))
     return path

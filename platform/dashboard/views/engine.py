@@ -69,6 +69,11 @@ def _show(request: ActorRequest, template: str) -> HttpResponse:
     if not request.actor.organisations(Verb.VIEW_ENGINE):
         raise PermissionDenied
     seen = engine_line.overview()
-    shown = {"engine": seen, "errands": errand_rows.rows(request.actor), "risks": engine_line.risks(), "parts": waiting_parts.rows(request.actor)}
+    shown = {
+        "engine": seen,
+        "errands": errand_rows.rows(request.actor),
+        "risks": engine_line.risks(),
+        "parts": waiting_parts.rows(request.actor),
+    }
     asked = traces.traceable(request.actor, [deployment.name for deployment in seen.deployments if deployment.workers])
     return render(request, template, shown | {"traceable": asked, "trace_seconds": traces.SECONDS})
