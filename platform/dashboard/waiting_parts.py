@@ -65,7 +65,7 @@ def _waiting(actor: Actor) -> QuerySet[Job]:
 def _rows(actor: Actor, jobs: list[Job]) -> list[WaitingPart]:
     numbers = {job.run.order_id for job in jobs if job.run.order_id}
     found = Order.objects.for_actor(actor, Verb.DRAIN).filter(pk__in=numbers).values_list("pk", "accession", "priority")
-    known = {pk: (accession, priority) for pk, accession, priority in found}
+    known: dict[UUID | None, tuple[str, str]] = {pk: (accession, priority) for pk, accession, priority in found}
     return [_row(job, *known.get(job.run.order_id, ("", ""))) for job in jobs]
 
 

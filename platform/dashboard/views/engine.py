@@ -51,7 +51,7 @@ def engine_picture(request: ActorRequest, pk: int, ending: str) -> HttpResponse:
 @page
 def engine_part(request: ActorRequest, pk: int) -> HttpResponse:
     """A part that waits for a person: what is wrong, and the form that lets it go on."""
-    shown = {"part": waiting_parts.one(request.actor, pk)}
+    shown: dict[str, object] = {"part": waiting_parts.one(request.actor, pk)}
     if request.method == "GET":
         return render(request, "dashboard/waiting_part.html", shown)
     try:
