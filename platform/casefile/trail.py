@@ -1,6 +1,6 @@
 """Everything that happened around an order, for its auditors: who, when, from where, and who looked."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -14,7 +14,7 @@ from casefile.models import Attachment, Comment, Draft
 from engine_queue.models import Job, Run
 from foundation.actor import Actor
 from foundation.errors import NotFound, NotPermitted
-from orders.models import Demotion, HoldRequest, Order
+from orders.models import Demotion, HoldRequest, Order, PatientIdentifier
 from reports.models import ReportVersion
 
 PAGE = 100
@@ -90,12 +90,25 @@ def whole(actor: Actor, order: Order, *, part: str = "") -> Iterable[Event]:
 
 def looks(actor: Actor, order: Order) -> list[Looks]:
     """Who looked at any order of this patient, the latest first."""
-    theirs = [str(pk) for pk in Order.objects.filter(patient_id=order.patient_id).values_list("pk", flat=True)]
-    files = Attachment.objects.filter(order__patient_id=order.patient_id).values_list("pk", flat=True)
-    versions = ReportVersion.objects.filter(order__patient_id=order.patient_id).values_list("pk", flat=True)
-    seen = _of(actor).filter(action__in=READS, object_id__in=[*theirs, *map(str, files), *map(str, versions)])
-    grouped = seen.values("actor_id", "actor_name").annotate(times=Count("id"), first=Min("at"), last=Max("at"))
-    return [Looks(one["actor_name"], one["times"], one["first"], one["last"]) for one in grouped.order_by("-last")]
+    return grouped(_of(actor).filter(reads_of(order.patient_id)))
+
+
+def reads_of(patient_id: UUID) -> Q:
+    """The looks at anything of this patient: orders, inputs, files, reports."""
+    theirs = Order.objects.filter(patient_id=patient_id)
+    kinds = (
+        theirs.values_list("pk", flat=True),
+        theirs.values_list("intake_id", flat=True),
+        Attachment.objects.filter(order__patient_id=patient_id).values_list("pk", flat=True),
+        ReportVersion.objects.filter(order__patient_id=patient_id).values_list("pk", flat=True),
+    )
+    return Q(action__in=READS, object_id__in=[str(pk) for found in kinds for pk in found])
+
+
+def grouped(seen: QuerySet[Event]) -> list[Looks]:
+    """These looks by person, the latest first."""
+    people = seen.values("actor_id", "actor_name").annotate(times=Count("id"), first=Min("at"), last=Max("at"))
+    return [Looks(one["actor_name"], one["times"], one["first"], one["last"]) for one in people.order_by("-last")]
 
 
 def _of(actor: Actor) -> QuerySet[Event]:
@@ -104,30 +117,32 @@ def _of(actor: Actor) -> QuerySet[Event]:
 
 
 def _events(actor: Actor, order: Order, part: str) -> QuerySet[Event]:
-    rows = _of(actor).filter(_about(order))
+    rows = _of(actor).filter(about([order]))
     if part == "reads":
         return rows.filter(action__in=READS)
     return rows.filter(object_type__in=PARTS[part][1]) if part in PARTS else rows
 
 
-def _about(order: Order) -> Q:
-    """Every object that hangs on the order, by kind: each look-up then goes through the index of events by object."""
+def about(orders: Sequence[Order]) -> Q:
+    """Every object that hangs on these orders, by kind: each look-up then goes through the index of events by object."""
     found = Q(pk__in=[])
-    for kind, ids in _objects(order):
+    for kind, ids in _objects(orders):
         if ids:
             found |= Q(object_type=kind, object_id__in=ids)
     return found
 
 
-def _objects(order: Order) -> list[tuple[str, list[str]]]:
-    runs = _ids(Run.objects.filter(order_id=order.pk))
-    mine = {"order_id": order.pk}
+def _objects(orders: Sequence[Order]) -> list[tuple[str, list[str]]]:
+    numbers = [order.pk for order in orders]
+    runs = _ids(Run.objects.filter(order_id__in=numbers))
+    mine = {"order_id__in": numbers}
+    patients = {order.patient_id for order in orders}
     return [
-        ("orders.order", [str(order.pk)]),
-        ("orders.intake", [str(order.intake_id)]),
-        ("orders.patient", [str(order.patient_id)]),
-        ("orders.patientidentifier", [str(identifier.pk) for identifier in order.patient.identifiers.all()]),
-        ("orders.specimen", [str(order.specimen_id)]),
+        ("orders.order", [str(pk) for pk in numbers]),
+        ("orders.intake", [str(order.intake_id) for order in orders]),
+        ("orders.patient", [str(pk) for pk in patients]),
+        ("orders.patientidentifier", _ids(PatientIdentifier.objects.filter(patient_id__in=patients))),
+        ("orders.specimen", [str(order.specimen_id) for order in orders]),
         ("orders.holdrequest", _ids(HoldRequest.objects.filter(**mine))),
         ("orders.demotion", _ids(Demotion.objects.filter(**mine))),
         ("engine_queue.run", runs),
@@ -135,7 +150,7 @@ def _objects(order: Order) -> list[tuple[str, list[str]]]:
         ("casefile.draft", _ids(Draft.objects.filter(**mine))),
         ("casefile.comment", _ids(Comment.objects.filter(**mine))),
         ("casefile.attachment", _ids(Attachment.objects.filter(**mine))),
-        ("reports.reportversion", [str(pk) for pk in order.reports.values_list("pk", flat=True)]),
+        ("reports.reportversion", _ids(ReportVersion.objects.filter(**mine))),
     ]
 
 

@@ -36,6 +36,7 @@ app.conf.beat_schedule = {
     "send notices": _every(2.0, "notices.deliver"),
     "end hold requests": _every(5.0, "orders.expire_hold_requests"),
     "take work from leavers": _every(10.0, "orders.release_leavers"),
+    "recover interrupted audit reports": _every(15.0, "inspection.recover_reports"),
     "recover interrupted checks": _every(15.0, "orders.recover_intakes"),
     "place what was asked for by FHIR": _every(2.0, "interop.place_fhir_orders"),
     "forget old answers": _every(3600.0, "interop.sweep_answers"),

@@ -1,12 +1,17 @@
 """axe-core on the pages that no journey opens; and every page is opened by it somewhere."""
 
+import os
+
 import pytest
-from django.urls import reverse
+from django.urls import resolve, reverse
 
 from accounts.models import Site, User
 from accounts.services import actor_for
 from casefile.attachments import attach
 from dashboard.urls import urlpatterns
+from engine_queue.models import Job
+from inspection import making
+from inspection import services as inspection
 from orders import merging
 from tests.browser.served import NARROW, WIDE, elsewhere
 from tests.browser.test_every_page import serious
@@ -14,9 +19,11 @@ from tests.browser.test_identity_pages import in_question
 from tests.browser.test_identity_pages import placed as placed_here
 from tests.factories import make_provider
 
+PICTURES = os.environ.get("SCREENSHOTS", "")  # a folder, for docs/screenshots
 HERE = {
     "worklist-filters", "order-comments", "order-attachments", "order-attachment-withdraw", "audit", "provider", "site",
     "identity-checks", "patients", "patient-merge", "patient-unmerge", "programs",
+    "engine-part", "audit-reports", "audit-report-new", "audit-report",
 }  # fmt: skip
 # Opened under axe by the other files of this folder.
 ELSEWHERE = {
@@ -31,7 +38,7 @@ NO_PAGES = {
     "bulk-live", "bulk-verdict.csv", "intake", "intake-finishes", "intake-remove", "order-live", "order-replace", "order-repeat",
     "order-recollect", "order-attachment", "order-audit.csv", "bell", "notifications-read", "turnaround.csv", "api-token-revoke",
     "engine-live", "engine-trace", "engine-trace.svg", "engine-trace.json", "question-check", "question-live", "question-cancel",
-    "question-file",
+    "question-file", "audit-report-live", "audit-report-withdraw", "audit-report-file",
 }  # fmt: skip
 
 
@@ -40,8 +47,23 @@ def test_every_page_is_opened_under_axe_somewhere():
     assert unnamed == set(), "open it under axe, and name it here"
 
 
+def pictured(page, address):
+    if PICTURES:
+        name = resolve(address.partition("?")[0]).url_name
+        page.screenshot(path=f"{PICTURES}/{name}-{page.viewport_size['width']}.png", full_page=True)
+
+
 def somebody(mailbox):
     return User.objects.get(email__startswith=f"{mailbox}@")
+
+
+def audit_report(order):
+    """Made, of all that happened around an order."""
+    director = actor_for(somebody("director"))
+    typed = {"order": order.accession}
+    report = inspection.ask(actor=director, laboratory_id=order.performing_laboratory_id, kind="order", typed=typed)
+    making.make(report.pk)
+    return report
 
 
 def prepared():
@@ -53,6 +75,7 @@ def prepared():
     third = placed_here()
     paper = attach(actor=clerk, order=first, name="a.txt", kind="other", chunks=lambda: [b"plain words"])
     order, home = str(first.pk), first.ordering_organisation
+    Job.objects.filter(run__order_id=first.pk).update(attention="job.worker-died", deaths=3)
     return {
         "accessioner": [
             reverse("order-comments", args=[order]), reverse("order-attachments", args=[order]),
@@ -60,7 +83,11 @@ def prepared():
             f"{reverse('patients')}?q=Muster", f"{reverse('patient-merge', args=[first.patient_id])}?number={third.stated_mrn}",
             reverse("patient-unmerge", args=[merge.pk]), reverse("provider", args=[make_provider(home).pk]),
         ],
-        "director": [reverse("worklist-filters"), reverse("audit")],
+        "director": [
+            reverse("worklist-filters"), reverse("audit"), reverse("audit-reports"), reverse("audit-report-new", args=["model"]),
+            reverse("audit-report", args=[audit_report(first).pk]),
+        ],
+        "operator": [reverse("engine-part", args=[Job.objects.get(run__order_id=first.pk).pk])],
         "administrator": [reverse("programs"), reverse("site", args=[Site.objects.filter(organisation=home).earliest("pk").pk])],
     }  # fmt: skip
 
@@ -72,6 +99,8 @@ def test_axe_finds_nothing_serious_on_the_pages_that_no_journey_opens_and_nothin
         for address in addresses:
             assert page.goto(address).status == 200, address
             assert serious(page) == [], address
+            pictured(page, address)
             page.set_viewport_size(NARROW)
+            pictured(page, address)
             assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"], address
             page.set_viewport_size(WIDE)

@@ -45,6 +45,9 @@ OF_A_MERGE = ["patient-unmerge"]  # who gets it: test_patient_pages
 OF_QUESTIONS = ["questions", "question-new"]
 OF_A_QUESTION = ["question", "question-live", "question-file"]  # and who asks, sees and cancels which: tests/questions/test_pages
 TO_ASK = ["question-check", "question-cancel"]  # by POST alone
+AUDIT_REPORTS = [  # who gets them: test_audit_reports_page
+    "audit-reports", "audit-report-new", "audit-report", "audit-report-live", "audit-report-withdraw", "audit-report-file",
+]  # fmt: skip
 OF_A_PART = ["engine-part"]  # who gets it: test_waiting_parts
 OF_A_TRACE = ["engine-trace", "engine-trace.svg", "engine-trace.json"]  # who gets them: test_traces_page
 # a list of rows: who gets it
@@ -59,6 +62,7 @@ LISTS = {
 ROWS = ["provider", "site", "test"]  # who gets them: test_directory_pages, test_offers_page
 DOORS = [
     *OF_AN_ORDER, *OF_A_FILE, *OF_A_DRAFT, *OF_AN_UPLOAD, *TO_SEND, *FOR_ALL, *OF_THE_FORM, *OF_THE_ENGINE, *OF_A_TRACE, *OF_A_PART,
+    *AUDIT_REPORTS,
     *OF_IDENTITY, *OF_A_PATIENT, *PATIENTS, *OF_A_MERGE, *OF_A_NUMBER, *OF_A_LABORATORY, *LISTS, *ROWS,
     *OF_A_MANIFEST, *TO_REMOVE, *OF_TOKENS, *OF_THE_LIST, *OF_QUESTIONS, *OF_A_QUESTION, *TO_ASK,
 ]  # fmt: skip
@@ -110,11 +114,15 @@ def address(name: str, order: Order) -> str:
         **dict.fromkeys([*OF_AN_ORDER, *OF_A_MANIFEST, *TO_SEND, *OF_IDENTITY, *OF_A_NUMBER], order.pk),
         **dict.fromkeys(OF_A_PATIENT, order.patient_id),
         **dict.fromkeys([*OF_A_TRACE[1:], *OF_A_MERGE, *OF_A_PART], 1),
+        **dict.fromkeys(AUDIT_REPORTS[2:5], order.pk),
+        "audit-report-new": "order",
         **dict.fromkeys(["question", "question-live", "question-cancel"], order.pk),
     }
     numbers |= dict.fromkeys(ROWS, order.pk)
     if name in [*OF_A_DRAFT, *TO_REPEAT, OF_TOKENS[1]]:
         return reverse(name, args=[order.pk])
+    if name == "audit-report-file":
+        return reverse(name, args=[order.pk, "pack.zip"])
     if name == "question-file":
         return reverse(name, args=[order.pk, "answer.json"])
     if name in OF_A_FILE:

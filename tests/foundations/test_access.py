@@ -78,7 +78,10 @@ def test_every_clinical_table_belongs_to_an_organisation() -> None:
     through_parent = {"orders.intakerecord", "engine_queue.item", "notices.receipt"}
     of_the_house = {"orders.accessioncounter", "engine_queue.worker", "engine_queue.sweep", "engine_queue.errand"}
     for model in apps.get_models():
-        parts = {"orders", "engine_queue", "reports", "casefile", "audit", "storage", "outbox", "interop", "notices", "questions"}
+        parts = {
+            "orders", "engine_queue", "reports", "casefile", "audit", "storage", "outbox", "interop", "notices",
+            "questions", "inspection",
+        }  # fmt: skip
         if model._meta.app_label not in parts:
             continue
         columns = {f.attname for f in model._meta.get_fields() if isinstance(f, models.Field)}
@@ -110,6 +113,10 @@ PROCESSES = [
     "orders/rejection_notices",
     "orders/risk",
     "orders/staging",
+    "inspection/claims",
+    "inspection/event_rows",
+    "inspection/making",
+    "inspection/sources",
     "questions/hints",
     "questions/progress",
 ]
@@ -127,6 +134,8 @@ SERVICES = [
     "casefile/comments",
     "casefile/drafts",
     "interop/fhir/ordering",
+    "inspection/asking",
+    "inspection/services",
     "interop/idempotency",
     "orders/delays",
     "orders/demotions",

@@ -52,6 +52,7 @@ INSTALLED_APPS = [
     "orders.apps.OrdersConfig",
     "reports.apps.ReportsConfig",
     "questions.apps.QuestionsConfig",
+    "inspection.apps.InspectionConfig",
     "casefile.apps.CasefileConfig",
     "interop.apps.InteropConfig",
     "dashboard.apps.DashboardConfig",
