@@ -13,7 +13,7 @@ FROM python:3.11-slim-bookworm
 # g++ builds the engine's kernels once, below; without it the slower reference would serve
 RUN apt-get update && apt-get install -y --no-install-recommends g++ && rm -rf /var/lib/apt/lists/* \
  && useradd --system --uid 10001 --home-dir /srv/helicase --shell /usr/sbin/nologin helicase \
- && install -d -o helicase -g helicase /srv/helicase /var/lib/helicase/files
+ && install -d -o helicase -g helicase /srv/helicase /var/lib/helicase/files /var/lib/helicase/anchors
 COPY --from=packages /opt/helicase /opt/helicase
 WORKDIR /srv/helicase
 COPY --chown=helicase:helicase . .
@@ -30,5 +30,6 @@ RUN SECRET_KEY=only-for-collecting-static-files-of-this-image \
     python manage.py collectstatic --no-input
 RUN python -c "from kernels import compiler; [compiler.library(level) for level in ('avx2', 'avx512', 'avx512_bf16')]"
 VOLUME /var/lib/helicase/files
+VOLUME /var/lib/helicase/anchors
 EXPOSE 8000
 CMD ["python", "-m", "uvicorn", "config.asgi:application", "--host", "0.0.0.0", "--port", "8000"]

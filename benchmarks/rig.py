@@ -182,6 +182,7 @@ def _environment(folder: Path, database: str, broker: str, key: str) -> dict[str
         "PUBLIC_URL": "http://localhost",
         "DEMO": "0",
         "DATA_DIR": str(folder / "data"),
+        "AUDIT_ANCHORS": str(folder / "anchors"),
         "MODELS_DIR": str(folder / "models"),
         "LOG_LEVEL": "WARNING",
         "OMP_WAIT_POLICY": "PASSIVE",

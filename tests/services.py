@@ -76,6 +76,7 @@ class Services:
             "PUBLIC_URL": "http://testserver",
             "DEMO": "0",
             "DATA_DIR": str(self.folder / "files"),
+            "AUDIT_ANCHORS": str(self.folder / "anchors"),
             "MODELS_DIR": str(ROOT / "models"),
             "LOG_LEVEL": "WARNING",
             "OMP_WAIT_POLICY": "PASSIVE",  # before torch: compute threads that spin take the core of the other worker's tests

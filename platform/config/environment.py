@@ -1,6 +1,7 @@
 """The environment, typed and checked once. Nothing else reads `os.environ`."""
 
 import logging
+import re
 import sys
 from pathlib import Path
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -26,6 +27,9 @@ class Environment(BaseSettings):
     public_url: str = ""  # https://…, as browsers see it
     demo: bool = False
     data_dir: Path = ROOT / ".run" / "data"
+    audit_anchors: Path = ROOT / ".run" / "anchors"  # where the sealer writes heads of the audit chain down; best on another disk
+    audit_key: str = ""  # the sealer signs anchors with it; empty: with one that is made from SECRET_KEY
+    audit_public_keys: str = ""  # whose signatures count, 64 hexadecimal digits each, with blanks between; empty: of the keys above
     models_dir: Path = ROOT / "models"
     swap_folder: str = ""  # where engines put what gave way and has no room in memory; empty: nowhere
     engine_trace: bool = True  # engines keep what they did last, a few megabytes each, for `trace_worker`
@@ -59,6 +63,20 @@ class Environment(BaseSettings):
         if value.upper() not in logging.getLevelNamesMapping():
             raise ValueError("must be one of DEBUG, INFO, WARNING, ERROR, CRITICAL")
         return value.upper()
+
+    @field_validator("audit_key")
+    @classmethod
+    def _long(cls, value: str) -> str:
+        if value and len(value) < 32:
+            raise ValueError("must have 32 characters or more")
+        return value
+
+    @field_validator("audit_public_keys")
+    @classmethod
+    def _public(cls, value: str) -> str:
+        if not all(re.fullmatch(r"[0-9a-f]{64}", one) for one in value.split()):
+            raise ValueError("must be public keys of 64 hexadecimal digits, separated by blanks")
+        return value
 
     @field_validator("models_dir")
     @classmethod

@@ -47,6 +47,7 @@ class Platform:
             self._platform_worker("intake-1", "intake"),
             self._platform_worker("intake-2", "intake-large"),
             self._watched("beat", "manage.py", "beat"),
+            self._watched("sealer", "manage.py", "sealer"),
         ]
 
     def _platform_worker(self, name: str, queue: str, *, concurrency: int = 1) -> Watched:
@@ -87,6 +88,7 @@ def process_environment(
         "PUBLIC_URL": address,
         "DEMO": "0",
         "DATA_DIR": str(checkout.run / "data"),
+        "AUDIT_ANCHORS": str(checkout.run / "anchors"),
         "MODELS_DIR": str(checkout.root / "models"),
         "SWAP_FOLDER": str(checkout.run / "swap"),
         "LOG_LEVEL": "INFO",

@@ -37,7 +37,7 @@ def commands(service: dict[str, Any]) -> list[list[str]]:
 
 
 def test_production_has_exactly_these_services() -> None:
-    assert set(SERVICES) == {"postgres", "redis", "migrate", "web", "engine", "worker", "intake", "intake-large", "beat"}
+    assert set(SERVICES) == {"postgres", "redis", "migrate", "web", "engine", "worker", "intake", "intake-large", "beat", "sealer"}
 
 
 @pytest.mark.parametrize("name", OURS)
@@ -106,7 +106,7 @@ def test_only_the_migration_learns_the_owners_password() -> None:
     assert [name for name in SERVICES if "OWNER_PASSWORD" in str(SERVICES[name])] == ["migrate"]
 
 
-@pytest.mark.parametrize("name", ["web", "engine", "worker", "beat"])
+@pytest.mark.parametrize("name", ["web", "engine", "worker", "beat", "sealer"])
 def test_processes_wait_for_the_migration_and_for_healthy_services(name: str) -> None:
     conditions = {other: rule["condition"] for other, rule in SERVICES[name]["depends_on"].items()}
     assert conditions == {"migrate": "service_completed_successfully", "postgres": "service_healthy", "redis": "service_healthy"}
@@ -132,6 +132,14 @@ def test_files_lie_on_the_volume_where_the_image_expects_them(name: str) -> None
     folder = SERVICES[name]["environment"]["DATA_DIR"]
     assert f"files:{folder}" in SERVICES[name]["volumes"]
     assert f"VOLUME {folder}" in DOCKERFILE
+
+
+def test_the_sealer_alone_writes_anchors_and_knows_the_key_that_signs_them() -> None:
+    folder = SERVICES["sealer"]["environment"]["AUDIT_ANCHORS"]
+    mounted = {name: volume for name, one in SERVICES.items() for volume in one.get("volumes", []) if volume.startswith("anchors:")}
+    assert mounted == {"sealer": f"anchors:{folder}", "intake-large": f"anchors:{folder}:ro"}
+    assert f"VOLUME {folder}" in DOCKERFILE
+    assert [name for name, one in SERVICES.items() if "AUDIT_KEY" in one.get("environment", {})] == ["sealer"]
 
 
 def test_the_image_runs_as_an_ordinary_user() -> None:

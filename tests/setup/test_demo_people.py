@@ -25,6 +25,7 @@ COMMANDS = {
     "engine worker": ["engine_worker", "--name", "engine-1", "--deployment", DEPLOYMENT],
     "platform worker": ["platform_worker", "--name", "platform-1"],
     "beat": ["beat"],
+    "sealer": ["sealer"],
 }
 
 

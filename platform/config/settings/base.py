@@ -21,6 +21,9 @@ DEMO = env.demo
 ALLOWED_HOSTS = [h for h in env.allowed_hosts.split(",") if h]
 CSRF_TRUSTED_ORIGINS = [env.public_url] if env.public_url else []
 DATA_DIR: Path = env.data_dir
+AUDIT_ANCHORS: Path = env.audit_anchors
+AUDIT_KEY = env.audit_key
+AUDIT_PUBLIC_KEYS = env.audit_public_keys.split()
 MODELS_DIR: Path = env.models_dir
 SWAP_FOLDER: str = env.swap_folder
 ENGINE_TRACE: bool = env.engine_trace
@@ -54,6 +57,7 @@ INSTALLED_APPS = [
     "questions.apps.QuestionsConfig",
     "inspection.apps.InspectionConfig",
     "casefile.apps.CasefileConfig",
+    "oversight.apps.OversightConfig",
     "interop.apps.InteropConfig",
     "dashboard.apps.DashboardConfig",
     "config.apps.ConfigConfig",

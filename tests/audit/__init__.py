@@ -1,0 +1,1 @@
+"""The audit chain: sealed, anchored, checked."""
