@@ -27,6 +27,7 @@ WORKLOADS = {  # name: module and function, imported when it runs
     "intake": ("benchmarks.intake", "intake"),
     "manifest": ("benchmarks.manifest", "manifest"),
     "worklist": ("benchmarks.worklist", "worklist"),
+    "audit": ("benchmarks.audit", "audit"),
     "scheduler": ("benchmarks.scheduler", "scheduler"),
     "kernels": ("benchmarks.kernel_figures", "kernels"),
 }

@@ -40,6 +40,7 @@ app.conf.beat_schedule = {
     "recover interrupted checks": _every(15.0, "orders.recover_intakes"),
     "place what was asked for by FHIR": _every(2.0, "interop.place_fhir_orders"),
     "forget old answers": _every(3600.0, "interop.sweep_answers"),
+    "oversee the audit trail": _every(30.0, "oversight.watch"),
     "end old drafts": _every(600.0, "casefile.expire_drafts"),
     "sweep orphaned files": _every(3600.0, "storage.sweep_orphans"),
 }

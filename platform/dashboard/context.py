@@ -12,7 +12,7 @@ from accounts.middleware import ActorRequest
 from accounts.models import User
 from accounts.roles import FOR_PROGRAMS, Verb
 from accounts.selectors import home
-from dashboard import notifications
+from dashboard import chain_page, notifications
 from foundation import clock
 from orders.patient_selectors import open_checks_count
 
@@ -72,5 +72,13 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
     tokens = any(request.actor.organisations(verb) for verb in FOR_PROGRAMS)
     waiting, stat = open_checks_count(request.actor)
     entries = [replace(one, count=waiting) if one.url_name == "identity-checks" else one for one in entries]
-    said = {"bell": bell, "organisation": organisation, "zone": zone, "entries": entries, "keeps_tokens": tokens}
+    alarm = SimpleLazyObject(lambda: chain_page.alarm(request.actor))
+    said = {
+        "audit_alarm": alarm,
+        "bell": bell,
+        "organisation": organisation,
+        "zone": zone,
+        "entries": entries,
+        "keeps_tokens": tokens,
+    }
     return {**common, **said, "identity_stat": stat}

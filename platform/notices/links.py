@@ -7,6 +7,7 @@ from notices.models import Notice
 
 
 def of(notice: Notice) -> str:
-    """The page of its order; the page of notifications where it has none. Without PUBLIC_URL the path alone."""
-    path = reverse("order", args=[notice.order_id]) if notice.order_id else reverse("notifications")
+    """The page of its order or of the audit chain, else that of notifications. Without PUBLIC_URL the path alone."""
+    plain = reverse("audit-chain" if notice.kind.startswith("audit.") else "notifications")
+    path = reverse("order", args=[notice.order_id]) if notice.order_id else plain
     return f"{settings.PUBLIC_URL.rstrip('/')}{path}"

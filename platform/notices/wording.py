@@ -10,6 +10,8 @@ KINDS = (
     "order.specimen_rejected",
     "order.rejection_taken_back",
     "order.part_waits",
+    "audit.broken",
+    "audit.trouble",
     "webhook.test",
 )
 
@@ -31,6 +33,10 @@ def words(kind: str, facts: Mapping[str, Any]) -> str:
             return "the rejection of its specimen was a mistake and was taken back: nothing new is needed"
         case "order.part_waits":
             return f"a part of it waits for a person; {facts.get('person', 'somebody')} is named to see to it"
+        case "audit.broken":
+            return f"the audit trail is not as it was sealed: {facts.get('words')} Found in all: {facts.get('found')}"
+        case "audit.trouble":
+            return str(facts.get("words"))
         case "webhook.test":
             return "a test message, asked for on the page of webhooks"
     return kind.replace(".", ": ").replace("_", " ")

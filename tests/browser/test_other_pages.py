@@ -23,7 +23,7 @@ PICTURES = os.environ.get("SCREENSHOTS", "")  # a folder, for docs/screenshots
 HERE = {
     "worklist-filters", "order-comments", "order-attachments", "order-attachment-withdraw", "audit", "provider", "site",
     "identity-checks", "patients", "patient-merge", "patient-unmerge", "programs",
-    "engine-part", "audit-reports", "audit-report-new", "audit-report",
+    "engine-part", "audit-reports", "audit-report-new", "audit-report", "audit-chain",
 }  # fmt: skip
 # Opened under axe by the other files of this folder.
 ELSEWHERE = {
@@ -39,6 +39,7 @@ NO_PAGES = {
     "order-recollect", "order-attachment", "order-audit.csv", "bell", "notifications-read", "turnaround.csv", "api-token-revoke",
     "engine-live", "engine-trace", "engine-trace.svg", "engine-trace.json", "question-check", "question-live", "question-cancel",
     "question-file", "audit-report-live", "audit-report-withdraw", "audit-report-file",
+    "audit-chain-live", "audit-chain-check",
 }  # fmt: skip
 
 
@@ -85,7 +86,7 @@ def prepared():
         ],
         "director": [
             reverse("worklist-filters"), reverse("audit"), reverse("audit-reports"), reverse("audit-report-new", args=["model"]),
-            reverse("audit-report", args=[audit_report(first).pk]),
+            reverse("audit-report", args=[audit_report(first).pk]), reverse("audit-chain"),
         ],
         "operator": [reverse("engine-part", args=[Job.objects.get(run__order_id=first.pk).pk])],
         "administrator": [reverse("programs"), reverse("site", args=[Site.objects.filter(organisation=home).earliest("pk").pk])],

@@ -44,7 +44,7 @@ OF_A_NUMBER = ["order-conflict", "asked"]  # who gets them: tests/interop/fhir/t
 OF_A_MERGE = ["patient-unmerge"]  # who gets it: test_patient_pages
 OF_QUESTIONS = ["questions", "question-new"]
 OF_A_QUESTION = ["question", "question-live", "question-file"]  # and who asks, sees and cancels which: tests/questions/test_pages
-TO_ASK = ["question-check", "question-cancel"]  # by POST alone
+TO_ASK = ["question-check", "question-cancel", "audit-chain-check"]  # by POST alone
 AUDIT_REPORTS = [  # who gets them: test_audit_reports_page
     "audit-reports", "audit-report-new", "audit-report", "audit-report-live", "audit-report-withdraw", "audit-report-file",
 ]  # fmt: skip
@@ -53,6 +53,8 @@ OF_A_TRACE = ["engine-trace", "engine-trace.svg", "engine-trace.json"]  # who ge
 # a list of rows: who gets it
 LISTS = {
     "audit": {"director", "auditor"},
+    "audit-chain": {"director", "auditor"},
+    "audit-chain-live": {"director", "auditor"},
     "identity-checks": {"accessioner"},
     "specimens": {"accessioner"},
     "providers": {"accessioner", "administrator"},

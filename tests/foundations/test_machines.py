@@ -16,12 +16,13 @@ from foundation.machine import Machine
 from interop.machines import FHIR_ORDER
 from orders.machines import HOLD_REQUEST, IDENTITY_CHECK, INTAKE, MERGE, ORDER
 from orders.models import Intake, Order
+from oversight.machines import CHECK
 from reports.machines import REPORT
 from tests import factories
 
 pytestmark = pytest.mark.django_db
 
-MACHINES = [ORDER, INTAKE, HOLD_REQUEST, IDENTITY_CHECK, MERGE, DRAFT, ATTACHMENT, RUN, JOB, REPORT, FHIR_ORDER]
+MACHINES = [ORDER, INTAKE, HOLD_REQUEST, IDENTITY_CHECK, MERGE, DRAFT, ATTACHMENT, RUN, JOB, REPORT, FHIR_ORDER, CHECK]
 ROWS = {ORDER: Order, RUN: Run, JOB: Job, INTAKE: Intake}
 
 

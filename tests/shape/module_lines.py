@@ -8,8 +8,8 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "structure.md"
 BEGIN, END = "<!-- modules: made by `python -m tests.shape.module_lines` -->", "<!-- end of modules -->"
 _APPS = (
-    "config dashboard interop interop/api interop/fhir inspection casefile reports questions orders orders/intake engine_queue"
-    " registry notices accounts audit outbox storage foundation supervisor"
+    "config dashboard interop interop/api interop/fhir inspection casefile oversight reports questions orders orders/intake"
+    " engine_queue registry notices accounts audit outbox storage foundation supervisor"
 )
 PARTS = [
     *(f"platform/{app}" for app in _APPS.split()),

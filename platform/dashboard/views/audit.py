@@ -1,20 +1,21 @@
-"""The audit tab of an order."""
+"""The audit tab of an order, and the chain over all events."""
 
 from uuid import UUID
 
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.views.decorators.http import require_safe
+from django.views.decorators.http import require_POST, require_safe
 
 from accounts.middleware import ActorRequest
 from accounts.roles import Verb
 from casefile import trail
-from dashboard import audit_page, reading
+from dashboard import audit_page, chain_page, reading
 from dashboard.context import zone_of
 from dashboard.views.responses import page
 from foundation.errors import NotPermitted
 from orders.models import Order
+from oversight import checks
 
 
 @require_safe
@@ -28,6 +29,31 @@ def audit(request: ActorRequest) -> HttpResponse:
     if found is not None:
         return redirect("order-audit", pk=found.pk)
     return render(request, "dashboard/audit_find.html", {"said": said})
+
+
+@require_safe
+@page
+def chain(request: ActorRequest) -> HttpResponse:
+    """How the chain over all events stands, and what its checks found."""
+    return _chain(request, "dashboard/audit_chain.html")
+
+
+@require_safe
+@page
+def chain_live(request: ActorRequest) -> HttpResponse:
+    """The part that is re-read."""
+    return _chain(request, "dashboard/parts/audit_chain_live.html")
+
+
+@require_POST
+@page
+def chain_check(request: ActorRequest) -> HttpResponse:
+    """Have a worker check it."""
+    try:
+        checks.ask(request.actor)
+    except NotPermitted as error:
+        raise PermissionDenied(str(error)) from error
+    return redirect("audit-chain")
 
 
 @require_safe
@@ -51,6 +77,12 @@ def order_audit_csv(request: ActorRequest, pk: UUID) -> HttpResponse:
     body = "".join(audit_page.as_csv(events, zone_of(request.user)))
     headers = {"Content-Disposition": f'attachment; filename="{order.accession}-audit.csv"'}
     return HttpResponse(body.encode(), content_type="text/csv; charset=utf-8", headers=headers)
+
+
+def _chain(request: ActorRequest, template: str) -> HttpResponse:
+    if not request.actor.organisations(Verb.VIEW_AUDIT):
+        raise PermissionDenied("Your role does not include the audit trail.")
+    return render(request, template, chain_page.page())
 
 
 def _order(request: ActorRequest, pk: UUID) -> Order:

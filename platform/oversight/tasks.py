@@ -1,0 +1,28 @@
+"""Platform jobs of oversight."""
+
+from collections.abc import Mapping
+from typing import Any
+from uuid import UUID
+
+from celery import shared_task
+from django.conf import settings
+
+from oversight import checks, telling
+
+
+@shared_task(name="oversight.check")
+def check(check_id: str) -> None:
+    """Check the audit chain; a second delivery of the same message finds nothing to do."""
+    checks.run(UUID(check_id))
+
+
+@shared_task(name="oversight.watch")
+def watch() -> None:
+    """See that the chain is checked every night, and tell what needs somebody."""
+    checks.watch()
+    telling.watch()
+
+
+def deliver(payload: Mapping[str, Any]) -> None:
+    """Hand a check to the worker for what takes long."""
+    check.apply_async(args=(payload["check"],), queue=settings.INTAKE_QUEUES[1], retry=False)
