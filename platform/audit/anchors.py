@@ -121,10 +121,10 @@ class Writer:
             size = (self.folder / self.name).stat().st_size
         except FileNotFoundError:
             self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            size = -1
+            size = 0
         if size != self.size:
-            was, self.size = self.name, max(size, 0)  # told once; the next line says by its `prev` what should stand before it
-            raise AnchorsLost(f"{was} is gone" if size < 0 else f"{was} was changed by somebody else")
+            self.size = size  # told once; the next line says by its `prev` what should stand before it
+            raise AnchorsLost(f"{self.name} was changed by somebody else" if size else f"{self.name} is gone")
 
 
 def files(folder: Path) -> list[str]:

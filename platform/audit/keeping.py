@@ -64,8 +64,7 @@ def serve(stop: Flag) -> None:
         anchoring.look(sealer)
         if not sealed and sealer.swept:
             stop.wait(PAUSE)
-    if anchoring.writer is not None and anchoring.writer.seq != sealer.head.seq:
-        anchoring.anchor(sealer.head)
+    anchoring.end(sealer)
 
 
 class Anchoring:
@@ -94,7 +93,13 @@ class Anchoring:
             self.anchor(sealer.head)
         if now - self.said_at >= SAID_EVERY.total_seconds():
             self.said_at = now
-            _say(looked_at=clock.now(), swept=sealer.swept, held_up=_held_up(sealer))
+            _tell(sealer)
+
+    def end(self, sealer: Sealer) -> None:
+        """The last word: where it stood, anchored."""
+        if self.writer is not None and self.writer.seq != sealer.head.seq:
+            self.anchor(sealer.head)
+        _tell(sealer)
 
     def anchor(self, head: Head) -> None:
         """Write the head down outside the database. What cannot be written is told, and tried again."""
@@ -132,6 +137,10 @@ def _locked() -> bool:
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_lock(%s)", [LOCK])
         return bool(cursor.fetchone()[0])
+
+
+def _tell(sealer: Sealer) -> None:
+    _say(looked_at=clock.now(), swept=sealer.swept, held_up=_held_up(sealer))
 
 
 def _say(**columns: Any) -> None:
