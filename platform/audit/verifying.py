@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from time import monotonic
-from typing import Any, Protocol
+from typing import Any
 from uuid import UUID
 
 from audit import anchors, canonical, keys
@@ -49,14 +49,6 @@ _LINKS = f"""
     ) TO STDOUT (FORMAT BINARY)
 """  # noqa: S608 -- columns of our own
 _TYPES = ["int8", "int8", "text", "int2", "int8", "bytea", "bytea", "int8", "text"]
-
-
-class Cursor(Protocol):
-    """Of Django or of psycopg."""
-
-    def execute(self, query: Any, params: Any = None) -> Any: ...
-    def fetchone(self) -> Any: ...
-    def copy(self, statement: Any, params: Any = None) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -98,8 +90,11 @@ class Outcome:
         return "broken" if self.found else "incomplete" if any(age > STALE for age in ages) else "good"
 
 
-def verify(cursor: Cursor, folder: Path, asked: Asked, *, now: datetime, told: Callable[[int, int], None] | None = None) -> Outcome:
-    """One check. `told` hears links done and links in all, from time to time. Raises what the database or the folder raise."""
+def verify(cursor: Any, folder: Path, asked: Asked, *, now: datetime, told: Callable[[int, int], None] | None = None) -> Outcome:
+    """One check, through a cursor of Django or of psycopg. `told` hears from time to time how many links of how many are done.
+
+    Raises what the database or the folder raise.
+    """
     begun = monotonic()
     check = _Check(cursor, folder, asked, Outcome(at=now), told or (lambda done, whole: None))
     check.run()
@@ -109,7 +104,7 @@ def verify(cursor: Cursor, folder: Path, asked: Asked, *, now: datetime, told: C
 
 @dataclass
 class _Check:
-    cursor: Cursor
+    cursor: Any
     folder: Path
     asked: Asked
     out: Outcome

@@ -14,7 +14,7 @@ from django.db.models import Q, QuerySet
 from accounts.roles import Verb
 from audit import services as audit
 from audit.models import Sealing
-from audit.verifying import Asked, Cursor, Outcome, verify
+from audit.verifying import Asked, Outcome, verify
 from foundation import clock
 from foundation.actor import Actor, process
 from foundation.errors import NotPermitted, Stale
@@ -64,7 +64,7 @@ def run(pk: UUID) -> None:
     asked = Asked(mark=good.mark if good is not None else "")
     try:
         with connection.cursor() as cursor:
-            outcome = verify(_typed(cursor), settings.AUDIT_ANCHORS, asked, now=clock.now(), told=_progress(check))
+            outcome = verify(cursor, settings.AUDIT_ANCHORS, asked, now=clock.now(), told=_progress(check))
     except (OSError, Error) as error:
         log.exception("audit.check_failed", check=str(check.pk))
         _end(check, "failed", said=f"It could not be carried out ({type(error).__name__}).")
@@ -100,7 +100,7 @@ def history() -> QuerySet[Check]:
 
 def _opened(actor: Actor) -> tuple[Check, bool]:
     """The open check, and whether it is a new one."""
-    Sealing.objects.select_for_update().get()  # two people press at once
+    Sealing.objects.select_for_update().first()  # two people press at once
     found = newest(*Check.OPEN)
     if found is not None:
         return found, False
@@ -162,11 +162,6 @@ def _end(check: Check, state: str, **columns: Any) -> None:
                 telling.post_broken(check)
     except Stale:
         log.warning("audit.check_ended_elsewhere", check=str(check.pk))
-
-
-def _typed(cursor: Any) -> Cursor:
-    found: Cursor = cursor
-    return found
 
 
 def findings(seen: Mapping[str, Any]) -> list[dict[str, str]]:

@@ -38,7 +38,7 @@ class Command(BaseCommand):
         asked = Asked(_organisation(options["organisation"]), _moment(options["since"]), _mark())
         try:
             with connection.cursor() as cursor:
-                seen = verify(cursor, settings.AUDIT_ANCHORS, asked, now=clock.now())  # type: ignore[arg-type]  # Django's hands on
+                seen = verify(cursor, settings.AUDIT_ANCHORS, asked, now=clock.now())
         except (OSError, Error) as error:
             raise CommandError(f"the chain cannot be checked: {str(error).splitlines()[0]}", returncode=2) from error
         if options["json"]:
