@@ -18,7 +18,7 @@ from audit.services import record
 from audit.verifying import Asked, Outcome, verify
 from benchmarks import tampering
 from foundation import clock
-from foundation.actor import process
+from foundation.actor import Actor
 
 FIRST_DAY = datetime(2026, 11, 27, 9, tzinfo=UTC)
 EVENTS, TRANSACTIONS = 60, 12
@@ -31,7 +31,7 @@ def write(number: int = 1, *, organisation: UUID | None = None) -> None:
         for n in range(number):
             obj = Organisation(pk=owner)
             record(
-                actor=process("test"),
+                actor=Actor(id=owner, name="Somebody"),
                 action="order.viewed",
                 obj=obj,
                 organisation_id=owner,

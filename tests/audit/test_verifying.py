@@ -139,7 +139,10 @@ ANCHORS = {
     "a line": (lambda folder: without_line(first_file(folder), 1), "anchor.order"),
     "what a line says": (lambda folder: edited(first_file(folder), 1), "anchor.order"),
     "what the last line says": (lambda folder: edited(last_file(folder), -1), "anchor.signature"),
-    "a line that is none": (lambda folder: first_file(folder).open("ab").write(b"{}\n"), "anchor.line"),
+    "a line that is none": (
+        lambda folder: first_file(folder).write_bytes(first_file(folder).read_bytes() + b"{}\n"),
+        "anchor.line",
+    ),
     "a line more": (forged, "anchor.signature"),
     "the newest line": (lambda folder: without_line(last_file(folder), -1), "anchor.mark"),
 }
