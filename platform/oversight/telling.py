@@ -22,7 +22,7 @@ BROKEN, TROUBLE = "audit.broken", "audit.trouble"
 
 def post_broken(check: Check) -> None:
     """Hand a broken chain to the outbox, in the transaction that keeps it."""
-    first = next(iter(check.seen.get("findings", [])), {})
+    first: Mapping[str, str] = next(iter(check.seen.get("findings", [])), {})
     said = {"key": f"audit:{check.pk}", "kind": BROKEN, "words": str(first.get("words", "")), "found": check.seen.get("found", 0)}
     outbox.post(topic=TOPIC, payload=said, organisation_id=NOBODY)
 
