@@ -4,13 +4,14 @@ They belong to the items and not to a run: every run of an order is compared wit
 checked, for all accepted changes of a batch together.
 """
 
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property, partial
 from typing import Any, NamedTuple
 
 from orders.intake import FastaReference, Verdict
 from registry import annotation_files, files, markov
-from registry.annotations.consequences import NO_ANNOTATION, TOOL, Change, Consequences
+from registry.annotations.consequences import GIVEN_UP, NO_ANNOTATION, TOOL, UNKNOWN, Change, Consequences, Patience
 from registry.models import MarkovTable, TestVersion
 
 
@@ -27,14 +28,16 @@ NONE = Baseline(None, "")
 class Baselines:
     """What the test version names: the chain fitted on its reference, and its annotation."""
 
-    def __init__(self, test: TestVersion, reference: FastaReference) -> None:
+    def __init__(self, test: TestVersion, reference: FastaReference, patience: Patience | None = None) -> None:
         self._test, self._reference = test, reference
         self._chain = markov.tables(test.reference_id)
         annotation = test.annotation
         if annotation:
             annotation_files.require(annotation)
         self._consequences = (
-            Consequences(files.transcripts(annotation), files.fasta(test.reference), annotation.codes) if annotation else None
+            Consequences(files.transcripts(annotation), files.fasta(test.reference), annotation.codes, patience)
+            if annotation
+            else None
         )
 
     def of(self, accepted: Sequence[Verdict]) -> list[Baseline]:
@@ -42,6 +45,12 @@ class Baselines:
         changes = [Change(v.contig, v.position, v.ref, v.alt) for v in accepted]
         said = self._consequences.of(changes) if self._consequences else [NO_ANNOTATION] * len(changes)
         return [Baseline(self._delta(change), words) for change, words in zip(changes, said, strict=True)]
+
+    def of_each(self, files: Sequence[Sequence[Verdict]]) -> list[list[Baseline]] | None:
+        """The baselines of several files in one go; None where the annotation's tool gave some up, and each is to be seen alone."""
+        found = iter(self.of([verdict for accepted in files for verdict in accepted]))
+        each = [[next(found) for _ in accepted] for accepted in files]
+        return None if any(one.consequence == GIVEN_UP for beside in each for one in beside) else each
 
     @property
     def state(self) -> dict[str, int]:
@@ -53,10 +62,14 @@ class Baselines:
         if self._consequences:
             self._consequences.unknown.update(state)
 
+    def facts_of(self, beside: Iterable[Baseline]) -> dict[str, Any]:
+        """The same as `facts`, of one of several files."""
+        unknown = Counter(one.consequence for one in beside if one.consequence.startswith(UNKNOWN))
+        return {**self.facts(), "consequence_unknown": dict(unknown)}
+
     def facts(self) -> dict[str, Any]:
         """What they were worked out with, for the report; blank where there is none."""
-        annotation = self._test.annotation
-        row = MarkovTable.objects.filter(reference_id=self._test.reference_id).first() if self._chain else None
+        annotation, row = self._test.annotation, self._table
         return {
             "markov": f"{row}, fitted on the whole reference, forward strand" if row else "",
             "markov_sha256": row.sha256 if row else "",
@@ -65,6 +78,11 @@ class Baselines:
             "consequence_tool": TOOL if annotation else "",
             "consequence_unknown": dict(self._consequences.unknown) if self._consequences else {},
         }
+
+    @cached_property
+    def _table(self) -> MarkovTable | None:
+        rows = MarkovTable.objects.filter(reference_id=self._test.reference_id).defer("counts")
+        return rows.first() if self._chain else None
 
     def _delta(self, change: Change) -> float | None:
         if self._chain is None or (change.ref + change.alt).strip("ACGT"):

@@ -1,9 +1,10 @@
 """Check an upload: the platform job behind the verdict on the order form."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 from uuid import UUID
 
 import structlog
@@ -24,6 +25,7 @@ from orders.machines import INTAKE
 from orders.models import Intake, IntakeCheckpoint
 from orders.references import view
 from registry.errors import FileChanged
+from registry.models import TestVersion
 from storage.services import path_of
 
 log = structlog.get_logger(__name__)
@@ -77,7 +79,7 @@ def _check(intake: Intake) -> None:
         reference=reference,
         sample=intake.sample or None,
         accept=frozenset(checker.Kind(kind) for kind in intake.test_version.accepts),
-        limits=_limits(intake),
+        limits=limits_of(intake.test_version),
         progress=_Reporter(intake),
         state=checker.unpacked(bytes(kept.state)) if kept else None,
     )
@@ -125,9 +127,9 @@ def clear_withdrawn(pk: UUID) -> None:
         staging.clear(intake)
 
 
-def _limits(intake: Intake) -> checker.Limits:
+def limits_of(test: TestVersion) -> checker.Limits:
     """Events without written alleles are scored centred and by no other protocol."""
-    return replace(LIMITS, max_event=LONGEST_EVENT if intake.test_version.protocol["kind"] == "centred" else 0)
+    return replace(LIMITS, max_event=LONGEST_EVENT if test.protocol["kind"] == "centred" else 0)
 
 
 def _give_up(intake: Intake, reason: Reason) -> None:
@@ -187,16 +189,23 @@ def _settle(intake: Intake, verdict: checker.FileVerdict, items: int, beside: Ba
             intake,
             to="ready" if usable else "refused",
             actor=ACTOR,
-            checked_at=clock.now(),
-            progress=1,
-            kind=verdict.kind or "",
-            samples=list(verdict.samples),
-            sample=verdict.sample or intake.sample,
-            records=verdict.records,
-            counts={str(outcome): number for outcome, number in verdict.counts.items()},
-            problems=_problems(verdict),
-            facts=_facts(verdict) | {"baselines": beside.facts() if verdict.kind is checker.Kind.VCF else {}},
+            **columns(intake, verdict, beside.facts()),
         )
+
+
+def columns(intake: Intake, verdict: checker.FileVerdict, baselines: Mapping[str, Any]) -> dict[str, Any]:
+    """What an upload keeps of the verdict on its file."""
+    return {
+        "checked_at": clock.now(),
+        "progress": 1,
+        "kind": verdict.kind or "",
+        "samples": list(verdict.samples),
+        "sample": verdict.sample or intake.sample,
+        "records": verdict.records,
+        "counts": {str(outcome): number for outcome, number in verdict.counts.items()},
+        "problems": _problems(verdict),
+        "facts": _facts(verdict) | {"baselines": dict(baselines) if verdict.kind is checker.Kind.VCF else {}},
+    }
 
 
 def _problems(verdict: checker.FileVerdict) -> list[dict[str, object]]:

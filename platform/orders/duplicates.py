@@ -6,7 +6,7 @@ from datetime import timedelta
 from uuid import UUID
 
 from django.db import connection
-from django.db.models import QuerySet
+from django.db.models import CharField, QuerySet, Value
 
 from audit.models import Event
 from foundation import clock
@@ -47,23 +47,34 @@ def alike(actor: Actor, request: OrderRequest, intake: Intake, *, besides: Itera
     """
     orders = Order.objects.for_actor(actor).filter(ordering_organisation_id=request.ordering_organisation_id)
     orders = orders.exclude(state__in=_OVER).exclude(pk__in=list(besides)).exclude(intake=intake)
-    reasons: dict[UUID, list[Reason]] = {}
-    by_id: dict[UUID, Order] = {}
-    for reason, rows in _looked_for(orders, request, intake).items():
-        for order in rows.select_related("patient", "test_version__definition", "specimen").order_by("-placed_at")[:NAMED]:
-            by_id[order.pk] = order
-            reasons.setdefault(order.pk, []).append(reason)
-    latest = sorted(by_id.values(), key=lambda order: order.placed_at, reverse=True)
-    mine = set(_patients(request))
-    return [Alike(order, tuple(reasons[order.pk]), order.patient_id not in mine) for order in latest]
+    mine = _patients(request)
+    found = _found(_looked_for(orders, request, intake, mine))
+    latest = Order.objects.select_related("patient", "test_version__definition", "specimen").filter(pk__in=found)
+    return [
+        Alike(order, tuple(found[order.pk]), order.patient_id not in mine)
+        for order in (latest.order_by("-placed_at") if found else ())
+    ]
 
 
-def _looked_for(orders: QuerySet[Order], request: OrderRequest, intake: Intake) -> dict[Reason, QuerySet[Order]]:
+def _found(looked_for: dict[Reason, QuerySet[Order]]) -> dict[UUID, list[Reason]]:
+    """What each look-up finds, the latest few, in one statement: an order seldom looks like another one."""
+    first, *others = [
+        rows.order_by("-placed_at").annotate(why=Value(str(reason), CharField())).values_list("pk", "why")[:NAMED]
+        for reason, rows in looked_for.items()
+    ]
+    said = set(first.union(*others, all=True))
+    orders = {pk for pk, _ in said}
+    return {pk: [reason for reason in looked_for if (pk, str(reason)) in said] for pk in orders}
+
+
+def _looked_for(
+    orders: QuerySet[Order], request: OrderRequest, intake: Intake, patients: list[UUID]
+) -> dict[Reason, QuerySet[Order]]:
     """A look-up for each reason: each goes through an index of its own."""
     same_test = orders.filter(test_version__definition_id=intake.test_version.definition_id)
     label = request.specimen.identifier.strip()
     return {
-        Reason.DUPLICATE_TEST: same_test.filter(patient_id__in=_patients(request), placed_at__gte=clock.now() - WITHIN),
+        Reason.DUPLICATE_TEST: same_test.filter(patient_id__in=patients, placed_at__gte=clock.now() - WITHIN),
         Reason.DUPLICATE_FILE: same_test.filter(intake__file_id=intake.file_id, intake__sample=intake.sample),
         Reason.DUPLICATE_SPECIMEN: orders.filter(
             specimen__organisation_id=request.ordering_organisation_id, specimen__identifier=label

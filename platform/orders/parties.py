@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from accounts.models import Provider, Site
-from accounts.sites import main_site
+from accounts.sites import open_sites
 from orders.models import Intake
 from orders.requests import OrderRequest
 
@@ -35,9 +35,10 @@ class Parties:
 
 def parties(request: OrderRequest, intake: Intake) -> Parties:
     """Sites and provider of a request. An organisation with providers places no order without one of them."""
-    organisation_id = request.ordering_organisation_id
-    site, about_site = _site(request.site_id, organisation_id)
-    performing, about_performing = _site(request.performing_site_id, intake.performing_laboratory_id, "laboratory that performs")
+    organisation_id, laboratory_id = request.ordering_organisation_id, intake.performing_laboratory_id
+    sites = open_sites([organisation_id, laboratory_id])
+    site, about_site = _site(request.site_id, organisation_id, sites)
+    performing, about_performing = _site(request.performing_site_id, laboratory_id, sites, "laboratory that performs")
     provider, about_provider = _provider(request.provider_id, organisation_id)
     said = {"site": about_site, "performing_site": about_performing, "provider": about_provider}
     return Parties(
@@ -51,16 +52,16 @@ def parties(request: OrderRequest, intake: Intake) -> Parties:
 def objections(request: OrderRequest) -> dict[str, str]:
     """What stands against site and provider, by field, before there is a file."""
     organisation_id = request.ordering_organisation_id
-    said = {"site": _site(request.site_id, organisation_id)[1], "provider": _provider(request.provider_id, organisation_id)[1]}
+    _, about_site = _site(request.site_id, organisation_id, open_sites([organisation_id]))
+    said = {"site": about_site, "provider": _provider(request.provider_id, organisation_id)[1]}
     return {name: message for name, message in said.items() if message}
 
 
-def _site(named: UUID | None, organisation_id: UUID, of: str = "ordering organisation") -> tuple[Site, str]:
-    if named is not None:
-        found: Site | None = Site.objects.filter(pk=named, organisation_id=organisation_id, active=True).first()
-        if found is not None:
-            return found, ""
-    return main_site(organisation_id), f"This is no open site of the {of}." if named else ""
+def _site(named: UUID | None, organisation_id: UUID, sites: list[Site], of: str = "ordering organisation") -> tuple[Site, str]:
+    """The site that is named, or else the main one, which comes first; and what stands against it."""
+    mine = [one for one in sites if one.organisation_id == organisation_id]
+    found = next((one for one in mine if one.pk == named), None)
+    return found or mine[0], f"This is no open site of the {of}." if named and found is None else ""
 
 
 def _provider(named: UUID | None, organisation_id: UUID) -> tuple[Provider | None, str]:

@@ -25,7 +25,7 @@ from orders.duplicates import LooksDuplicate
 from orders.errors import InvalidOrder, OrderConflict
 from orders.machines import ORDER
 from orders.models import Intake, Order, Patient, Specimen
-from orders.parties import parties
+from orders.parties import Parties, parties
 from orders.remarks import LONG, remark
 from orders.requests import OrderRequest, PatientDetails, SpecimenDetails, as_said
 from orders.validation import validate
@@ -73,14 +73,15 @@ def _place(
             return existing
         if existing is not None and (existing.intake_id == intake.pk or request.priority != Priority.STAT):
             raise OrderConflict(Reason.ORDER_CONFLICT.say(accession=existing.accession), code=str(Reason.ORDER_CONFLICT))
-        validate(request, actor=actor, intake=intake)
+        who = parties(request, intake)
+        validate(request, actor=actor, intake=intake, who=who)
         repeated = _repeated(actor, request)
         alike = duplicates.alike(actor, request, intake, besides=[one.pk for one in (repeated, replaces) if one])
         if told is not None and duplicates.untold(alike, told):
             raise LooksDuplicate(alike)
         facts = duplicates.facts(alike, told) | ({"repeats": str(repeated.pk)} if repeated else {})
-        given = {**more, "conflicts_with": existing, "replaces": replaces}
-        order, settled = _create(actor, request, intake, facts, **given)
+        given = {**more, "conflicts_with": existing, "replaces": replaces, "content_hash": digest}
+        order, settled = _create(actor, request, intake, who, facts, **given)
         if repeated is not None and repeated.specimen.state == "rejected":
             _recollected(repeated, order, actor)
         if settled:
@@ -176,7 +177,10 @@ def _intake(actor: Actor, request: OrderRequest) -> Intake:
     reachable = Intake.objects.for_actor(actor)
     intake = (
         reachable.select_for_update(of=("self",))
-        .select_related("test_version__reference", "file")
+        .select_related(
+            "test_version__definition", "test_version__reference", "test_version__deployment__model_version", "file", "item_set"
+        )
+        .defer("test_version__reference__contigs", "test_version__deployment__model_version__card")
         .filter(pk=request.intake_id)
         .first()
     )
@@ -228,7 +232,9 @@ def _recollected(first: Order, order: Order, actor: Actor) -> None:
     )  # fmt: skip
 
 
-def _create(actor: Actor, request: OrderRequest, intake: Intake, facts: Mapping[str, object], **given: Any) -> tuple[Order, bool]:
+def _create(
+    actor: Actor, request: OrderRequest, intake: Intake, who: Parties, facts: Mapping[str, object], **given: Any
+) -> tuple[Order, bool]:
     home = request.ordering_organisation_id
     found = identity.identify(request.patient, organisation_id=home)
     order = Order.objects.create(
@@ -236,10 +242,9 @@ def _create(actor: Actor, request: OrderRequest, intake: Intake, facts: Mapping[
         accession=next_accession(),
         ordering_organisation_id=home,
         performing_laboratory_id=intake.performing_laboratory_id,
-        **parties(request, intake).columns,
+        **who.columns,
         placer_system=request.placer_system,
         placer_number=request.placer_number,
-        content_hash=content_hash(request, intake, given["replaces"]),
         patient=found.patient,
         stated_mrn=request.patient.mrn.strip(),
         stated=stated(request.patient),

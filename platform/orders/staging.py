@@ -1,7 +1,8 @@
 """Stage verdicts and items by COPY, batch by batch, so that a large file needs no large memory."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 from uuid import UUID
@@ -54,44 +55,35 @@ class Superseded(HelicaseError):
 
 
 @dataclass
-class Stage:
-    """Where the rows of one check go."""
+class Portion:
+    """Verdicts of one upload that are written together."""
 
     intake: Intake
-    item_set: ItemSet
+    item_set: ItemSet | None  # None: nothing of the file can be scored
     bases: SequenceReader
-    baselines: Baselines
-    items: int = 0
-    line: int = 0  # the last one staged
+    verdicts: Sequence[Verdict]
+    beside: Sequence[Baseline]  # of each accepted one
+    items: int = 0  # of the same upload that were written before
 
-    def write(self, verdicts: Sequence[Verdict], checkpoint: Resumable | None = None) -> None:
-        """COPY one batch: an item for each accepted verdict, a record for each verdict; with the state to go on from, if given."""
-        accepted = [v for v in verdicts if v.outcome is Outcome.ACCEPTED]
-        beside = self.baselines.of(accepted) if self.item_set.kind == "variant" else [baselines.NONE] * len(accepted)
-        found = dict(zip(map(id, accepted), beside, strict=True))
-        with transaction.atomic():
-            _still_ours(self.intake)
-            ids = dict(zip(map(id, accepted), _item_ids(len(accepted)), strict=True))
-            _copy("engine_queue_item", _ITEM, (self._item(v, ids[id(v)], self.items + n) for n, v in enumerate(accepted)))
-            _copy(
-                "orders_intakerecord",
-                _RECORD,
-                (self._record(v, found.get(id(v), baselines.NONE), ids.get(id(v))) for v in verdicts),
-            )
-            self.items, self.line = self.items + len(accepted), verdicts[-1].line if verdicts else self.line
-            if checkpoint is not None:
-                self._keep(checkpoint)
+    @property
+    def accepted(self) -> list[Verdict]:
+        """Those that become items."""
+        return [v for v in self.verdicts if v.outcome is Outcome.ACCEPTED] if self.item_set else []
 
-    def _keep(self, checkpoint: Resumable) -> None:
-        """The attempt that comes this far has not died: the file is given its three tries again from here."""
-        staged = {"items": self.items, "line": self.line, "baselines": self.baselines.state}
-        values = {"organisation_id": self.intake.performing_laboratory_id, "state": packed(checkpoint), "staged": staged}
-        IntakeCheckpoint.objects.update_or_create(intake=self.intake, defaults={**values, "at": clock.now()})
-        Intake.objects.filter(pk=self.intake.pk).update(tries=1)
+    def item_rows(self, ids: Sequence[int]) -> Iterator[tuple[Any, ...]]:
+        """A row of `_ITEM` for each accepted verdict."""
+        if self.item_set is None:
+            return
+        for n, (v, pk) in enumerate(zip(self.accepted, ids, strict=True)):
+            sequence = "" if self.item_set.kind == "variant" else self.bases.read(v.sequence_offset, v.sequence_length)
+            yield (pk, self.item_set.pk, self.items + n, v.contig, v.position, v.ref, v.alt, v.end, v.name, sequence)
 
-    def _item(self, v: Verdict, pk: int, ordinal: int) -> tuple[Any, ...]:
-        sequence = "" if self.item_set.kind == "variant" else self.bases.read(v.sequence_offset, v.sequence_length)
-        return (pk, self.item_set.pk, ordinal, v.contig, v.position, v.ref, v.alt, v.end, v.name, sequence)
+    def record_rows(self, ids: Sequence[int]) -> Iterator[tuple[Any, ...]]:
+        """A row of `_RECORD` for each verdict."""
+        left, beside = iter(ids), iter(self.beside)
+        for v in self.verdicts:
+            accepted = v.outcome is Outcome.ACCEPTED
+            yield self._record(v, next(beside) if accepted else baselines.NONE, next(left, None) if accepted else None)
 
     def _record(self, v: Verdict, beside: Baseline, item_id: int | None) -> tuple[Any, ...]:
         return (
@@ -120,6 +112,44 @@ class Stage:
             beside.consequence,
             item_id,
         )
+
+
+def copy_all(portions: Sequence[Portion]) -> None:
+    """COPY an item for each accepted verdict and a record for each verdict, inside the caller's transaction."""
+    left = iter(_item_ids(sum(len(portion.accepted) for portion in portions)))
+    ids = [list(islice(left, len(portion.accepted))) for portion in portions]
+    _copy("engine_queue_item", _ITEM, chain.from_iterable(map(Portion.item_rows, portions, ids)))
+    _copy("orders_intakerecord", _RECORD, chain.from_iterable(map(Portion.record_rows, portions, ids)))
+
+
+@dataclass
+class Stage:
+    """Where the rows of one check go."""
+
+    intake: Intake
+    item_set: ItemSet
+    bases: SequenceReader
+    baselines: Baselines
+    items: int = 0
+    line: int = 0  # the last one staged
+
+    def write(self, verdicts: Sequence[Verdict], checkpoint: Resumable | None = None) -> None:
+        """COPY one batch: an item for each accepted verdict, a record for each verdict; with the state to go on from, if given."""
+        accepted = [v for v in verdicts if v.outcome is Outcome.ACCEPTED]
+        beside = self.baselines.of(accepted) if self.item_set.kind == "variant" else [baselines.NONE] * len(accepted)
+        with transaction.atomic():
+            _still_ours(self.intake)
+            copy_all([Portion(self.intake, self.item_set, self.bases, verdicts, beside, self.items)])
+            self.items, self.line = self.items + len(accepted), verdicts[-1].line if verdicts else self.line
+            if checkpoint is not None:
+                self._keep(checkpoint)
+
+    def _keep(self, checkpoint: Resumable) -> None:
+        """The attempt that comes this far has not died: the file is given its three tries again from here."""
+        staged = {"items": self.items, "line": self.line, "baselines": self.baselines.state}
+        values = {"organisation_id": self.intake.performing_laboratory_id, "state": packed(checkpoint), "staged": staged}
+        IntakeCheckpoint.objects.update_or_create(intake=self.intake, defaults={**values, "at": clock.now()})
+        Intake.objects.filter(pk=self.intake.pk).update(tries=1)
 
 
 def begin(intake: Intake, path: Path, *, kind: Kind, limits: Limits, beside: Baselines) -> Stage:

@@ -1,6 +1,6 @@
 """Take in a file: store it, and have a platform job check it before anything is ordered on it."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from uuid import UUID
 
 from django.conf import settings
@@ -9,6 +9,7 @@ from django.db import transaction
 from accounts.roles import Verb
 from accounts.services import require
 from audit import services as audit
+from audit.models import Event
 from foundation import clock
 from foundation.actor import Actor
 from foundation.errors import Refused
@@ -107,8 +108,21 @@ def _ask(actor: Actor, test: TestVersion, organisation_id: UUID, stored: StoredF
     return intake
 
 
+def received_all(*, actor: Actor, intakes: Sequence[Intake]) -> None:
+    """Keep several uploads, each with its event, for whoever checks them himself; inside the caller's transaction."""
+    Intake.objects.bulk_create(intakes)
+    audit.record_all([_event(actor, intake) for intake in intakes])
+
+
 def _received(actor: Actor, test: TestVersion, organisation_id: UUID, stored: StoredFile, name: str, sample: str) -> Intake:
-    intake = Intake.objects.create(
+    intake = unchecked(actor, test, organisation_id, stored, name, sample)
+    received_all(actor=actor, intakes=[intake])
+    return intake
+
+
+def unchecked(actor: Actor, test: TestVersion, organisation_id: UUID, stored: StoredFile, name: str, sample: str) -> Intake:
+    """An upload of a stored file, not kept yet."""
+    return Intake(
         ordering_organisation_id=organisation_id,
         performing_laboratory_id=test.definition.laboratory_id,
         test_version=test,
@@ -119,14 +133,16 @@ def _received(actor: Actor, test: TestVersion, organisation_id: UUID, stored: St
         created_by_id=actor.id,
         created_at=clock.now(),
     )
-    audit.record(
+
+
+def _event(actor: Actor, intake: Intake) -> Event:
+    return audit.event(
         actor=actor,
         action="intake.received",
         obj=intake,
         organisation_id=intake.performing_laboratory_id,
-        facts={"file": stored.sha256, "bytes": stored.size},
+        facts={"file": intake.file.sha256, "bytes": intake.file.size},
     )
-    return intake
 
 
 def ask_for_check(intake: Intake) -> None:

@@ -9,7 +9,7 @@ from foundation.actor import Actor
 from foundation.printable import is_printable
 from orders.errors import InvalidOrder
 from orders.models import Intake, Sex
-from orders.parties import objections, parties
+from orders.parties import Parties, objections
 from orders.requests import OrderRequest, PatientDetails, SpecimenDetails
 from registry.priority import Priority
 
@@ -18,14 +18,14 @@ CLOCK_SKEW = timedelta(minutes=5)
 Objections = defaultdict[str, list[str]]
 
 
-def validate(request: OrderRequest, *, actor: Actor, intake: Intake | None) -> None:
-    """Raise `InvalidOrder` with every objection, or return. Without an intake there is one objection more."""
+def validate(request: OrderRequest, *, actor: Actor, intake: Intake | None, who: Parties | None) -> None:
+    """Raise `InvalidOrder` with every objection, or return. Without an intake there is one objection more, and no `who`."""
     fields: Objections = defaultdict(list)
     _patient(request.patient, fields)
     _specimen(request.specimen, request.patient, fields)
     _priority(request, actor, fields)
     _intake(request, intake, fields)
-    for name, message in (parties(request, intake).objections if intake else {}).items():
+    for name, message in (who.objections if who else {}).items():
         fields[name].append(message)
     if fields:
         raise InvalidOrder(dict(fields))

@@ -104,6 +104,7 @@ PROCESSES = [
     "config/demo",
     "orders/management/commands/steer_order",
     "orders/checking",
+    "orders/checking_together",
     "orders/manifests/checking",
     "orders/manifests/claims",
     "orders/manifests/placing",

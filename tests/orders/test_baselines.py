@@ -1,5 +1,6 @@
 """Beside every score: what a Markov chain makes of the change, and what the annotation says it does."""
 
+from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -28,8 +29,8 @@ HEADER = f"##fileformat=VCFv4.2\n##contig=<ID=one,length={len(BASES)}>\n#CHROM\t
 CHANGES = [(F1 + 5, "T", "C"), (F1 + 6, "A", "T"), (10, BASES[9], "G")]
 
 
-@pytest.fixture
-def test_version(tmp_path: Path, settings: Any) -> TestVersion:
+def tiny(tmp_path: Path, settings: Any, accepts: Sequence[str] = ("vcf",)) -> TestVersion:
+    """A test on a small genome, whose annotation is registered and not named yet."""
     settings.DATA_DIR = tmp_path / "data"
     (tmp_path / "one.fa").write_text(f">one\n{BASES}\n")
     (tmp_path / "genes.gff3").write_text(genes.ensembl())
@@ -37,7 +38,12 @@ def test_version(tmp_path: Path, settings: Any) -> TestVersion:
     call_command("register_reference", str(tmp_path / "one.fa"), "--name", "tiny", *by(), **quiet)
     call_command("register_annotation", str(tmp_path / "genes.gff3"), "--reference", "tiny", *by(), **quiet)
     reference = Reference.objects.get(name="tiny")
-    return make_test_version(reference=reference)
+    return make_test_version(reference=reference, accepts=accepts)
+
+
+@pytest.fixture
+def test_version(tmp_path: Path, settings: Any) -> TestVersion:
+    return tiny(tmp_path, settings)
 
 
 def annotated(test: TestVersion) -> TestVersion:

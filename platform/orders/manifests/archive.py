@@ -33,6 +33,10 @@ class Archive:
         self._entries = {entry.filename: entry for entry in file.infolist() if _counts(entry)}
         self.manifest = self._find_manifest()
         self._folder = posixpath.dirname(self.manifest)
+        self._called: dict[str, list[str]] = {}  # name without its folders → entries
+        for entry in self._entries:
+            if entry != self.manifest:
+                self._called.setdefault(posixpath.basename(entry), []).append(entry)
 
     def table(self, limit: int) -> bytes:
         """The bytes of the manifest itself."""
@@ -51,8 +55,12 @@ class Archive:
         for found in (beside, wanted):
             if found in self._entries and found != self.manifest:
                 return found
-        called = [entry for entry in self._entries if posixpath.basename(entry) == wanted and entry != self.manifest]
+        called = self._called.get(wanted, [])
         return called[0] if len(called) == 1 else None
+
+    def size(self, entry: str) -> int:
+        """Bytes that an entry says it unpacks to; no more of it are read."""
+        return self._entries[entry].file_size
 
     def unnamed(self, named: set[str]) -> list[str]:
         """Entries that no row speaks of."""

@@ -1,11 +1,13 @@
-"""Check a manifest: a platform job that settles one row after the other, and can be killed between any two."""
+"""Check a manifest: a platform job that settles some rows after the others, and can be killed at any moment."""
 
 import hashlib
 import json
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from django.conf import settings
+from django.db import DataError
 
 from accounts.services import actor_for
 from audit import services as audit
@@ -14,36 +16,62 @@ from foundation.actor import Actor, process
 from foundation.reasons import Reason
 from orders import checking as intake_checking
 from orders import uploads, validation
+from orders.checking_together import Examined, Small, examine, keep
 from orders.errors import InvalidOrder
 from orders.machines import MANIFEST
 from orders.manifests import archive, cells, claims, table
 from orders.manifests.archive import Archive
 from orders.manifests.columns import column_of
 from orders.manifests.errors import ManifestRefused, Objection, objection
-from orders.manifests.finding import Desk, find_file, find_provider, find_site, find_test
+from orders.manifests.finding import Desk, Directory, Found, find_file, find_provider, find_site, find_test, unpack
 from orders.models import Intake, Manifest, ManifestRow
+from orders.parties import parties
 from orders.requests import OrderRequest, as_said
 from registry.models import TestVersion
-from storage.models import StoredFile
-from storage.services import NoSpace, TooLarge, path_of
+from storage.services import path_of
 
 ACTOR = process("manifest check")
 MOST_TRIES = 3  # deaths at one row; then the row is at fault
 NAMED_AT_MOST = 20
+SETTLED = ("state", "objections", "content_hash", "settled_at", "file", "entry", "intake", "order")
+TOGETHER = 50  # rows settled in one transaction …
+TOGETHER_BYTES = 1_000_000  # … of files that unpack to so much, or one row
 
 
 @dataclass
 class Opened:
-    """A manifest at work: its archive, if it is one, and what its sender may order."""
+    """A manifest at work: its archive, if it is one, and what its sender may order and name."""
 
     manifest: Manifest
     desk: Desk
+    directory: Directory
     archive: Archive | None
     waits: bool = False  # for large files, which other workers check
+    singly: bool = False  # the database refused something of several rows: each is settled alone
     actor: Actor = field(init=False)
 
     def __post_init__(self) -> None:
         self.actor = actor_for(self.manifest.created_by)
+
+
+@dataclass
+class Case:
+    """A row whose verdict is being found."""
+
+    row: ManifestRow
+    read: cells.Read
+    test: TestVersion | None
+    said: list[Objection]
+    digest: str = ""
+    known: ManifestRow | None = None  # the same row of an earlier manifest, placed
+
+    @property
+    def small(self) -> Small | None:
+        """Its file, where that is checked together with those of other rows."""
+        row = self.row
+        if row.file is None or self.test is None or row.intake is not None or row.file.size > settings.INTAKE_LARGE:
+            return None
+        return Small(self.test, row.file, row.cells["file"][:255], row.cells["sample"])
 
 
 def begin(manifest: Manifest) -> Opened | None:
@@ -58,72 +86,123 @@ def begin(manifest: Manifest) -> Opened | None:
     except ManifestRefused as error:
         _refuse(manifest, error)
         return None
-    return Opened(manifest, Desk.of(manifest), opened)
+    return Opened(manifest, Desk.of(manifest), Directory.of(manifest), opened)
 
 
 def check_next(at: Opened) -> bool:
-    """Settle the next row; False when none is left and the verdict is complete, or those that are left wait for large files."""
+    """Settle the next rows; False when none is left and the verdict is complete, or those that are left wait for large files."""
     manifest = at.manifest
     pending = manifest.rows.filter(state="pending").select_related("intake__test_version__reference", "file")
-    row = pending.exclude(intake__state__in=("waiting", "checking")).order_by("rank", "number").first()
-    if row is None:
+    free = pending.exclude(intake__state__in=("waiting", "checking")).order_by("rank", "number")
+    rows = list(free[: 1 if at.singly or manifest.tries > 1 else TOGETHER])  # who died is found out one by one
+    if not rows:
         at.waits = pending.exists()
         if not at.waits:
             _finish(at)
         return False
     if manifest.tries > MOST_TRIES:
-        manifest.tries = 0
-        _settle(manifest, row, "", [objection("", Reason.INTAKE_CHECK_FAILED)])
-    else:
-        _check(at, row)
+        _put_aside(manifest, rows[0])
+        return True
+    cases = _cases(at, rows)
+    _recognise(manifest, cases)
+    try:
+        _check(at, cases)
+    except DataError:
+        if at.singly:
+            raise
+        at.singly = True
     return True
 
 
-def request_of(row: ManifestRow, manifest: Manifest) -> cells.Read:
+def request_of(row: ManifestRow, directory: Directory, manifest: Manifest) -> cells.Read:
     """What a row asks for, its intake included."""
-    site, about_site = find_site(manifest, row.cells["site"])
-    provider_id, about_provider = find_provider(manifest, row.cells["provider"])
+    site, about_site = find_site(directory, row.cells["site"])
+    provider_id, about_provider = find_provider(directory, row.cells["provider"])
     zone = site.zone if site else manifest.time_zone
     read = cells.read(row.cells, organisation_id=manifest.ordering_organisation_id, zone=zone)
     read.objections += [fault for fault in (about_site, about_provider) if fault]
     read.unread |= {fault.column for fault in (about_site, about_provider) if fault}
     read.request = replace(read.request, site_id=site.pk if site else None, provider_id=provider_id)
+    return _with_intake(read, row)
+
+
+def _with_intake(read: cells.Read, row: ManifestRow) -> cells.Read:
     if row.intake is None:
         return read
     confirmed = row.cells["sample"] if len(row.intake.samples) > 1 else ""
     return replace(read, request=replace(read.request, intake_id=row.intake.pk, sample_confirmed=confirmed))
 
 
-def _check(at: Opened, row: ManifestRow) -> None:
-    said = [Objection(**each) for each in row.objections]
-    read = request_of(row, at.manifest)
-    said += read.objections
-    test, fault = find_test(at.desk, row.cells)
-    said += [fault] if fault else []
-    if row.file is None:
-        try:
-            row.entry, row.file, fault = find_file(at, row)
-        except ManifestRefused as error:
-            fault = Objection("file", str(error), error.code)
-        except (TooLarge, NoSpace) as error:
-            fault = Objection("file", str(error), error.code)
-        said += [fault] if fault else []
-    digest = ""
-    if row.file and test and not read.unread:
-        digest = content_hash(read.request, row, str(test.definition_id))
-        if _told_before(at.manifest, row, digest):
-            return
-        twin = at.manifest.rows.filter(content_hash=digest).exclude(pk=row.pk).order_by("number").first()
-        said += [objection("", Reason.MANIFEST_ROW_TWICE, row=twin.number)] if twin else []
-    if row.file and test and not _intake_settled(at, row, row.file, test):
-        return
-    said += _validated(at, row, read, test is not None)
-    _settle(at.manifest, row, digest, said)
+def _cases(at: Opened, rows: list[ManifestRow]) -> list[Case]:
+    """The rows as read, with their files unpacked: as many of them as may be settled together."""
+    found: list[tuple[ManifestRow, Found]] = []
+    for row in rows:
+        file = find_file(at, row)
+        if found and sum(each.size for _, each in found) + file.size > TOGETHER_BYTES:
+            break
+        found.append((row, file))
+    unpack(at, [file for _, file in found])
+    made = []
+    for row, file in found:
+        row.entry, row.file = file.entry, file.file
+        read = request_of(row, at.directory, at.manifest)
+        test, fault = find_test(at.desk, row.cells)
+        said = [*(Objection(**each) for each in row.objections), *read.objections]
+        made.append(Case(row, read, test, [*said, *(each for each in (fault, file.fault) if each)]))
+    return made
 
 
-def _intake_settled(at: Opened, row: ManifestRow, file: StoredFile, test: TestVersion) -> bool:
+def _recognise(manifest: Manifest, cases: list[Case]) -> None:
+    """Whether a row is the same as another one, of an earlier manifest or of this one."""
+    for case in cases:
+        if case.row.file and case.test and not case.read.unread:
+            case.digest = content_hash(case.read.request, case.row, str(case.test.definition_id))
+    digests = {case.digest for case in cases} - {""}
+    before = placed_before(manifest, digests)
+    settled = manifest.rows.filter(content_hash__in=digests).values_list("content_hash", "number")
+    first: dict[str, int] = {}
+    for digest, number in settled.order_by("-number"):
+        first[digest] = number
+    for case in cases:
+        if not case.digest:
+            continue
+        case.known = before.get(case.digest)
+        if case.known is None and case.digest in first:
+            case.said.append(objection("", Reason.MANIFEST_ROW_TWICE, row=first[case.digest]))
+        first[case.digest] = min(case.row.number, first.get(case.digest, case.row.number))
+
+
+def _check(at: Opened, cases: list[Case]) -> None:
+    """Check the files, the small ones together, and settle every row whose file is through."""
+    fresh = [case for case in cases if case.known is None]
+    smalls = {id(case): None if at.singly else case.small for case in fresh}
+    found = dict(zip(smalls, _examined(list(smalls.values())), strict=True))
+    alone = [case for case in fresh if case.row.file and case.test and found[id(case)] is None]
+    waiting = {id(case) for case in alone if not _intake_settled(at, case)}
+    examined = [(case, one) for case in fresh if (one := found[id(case)])]
+    with claims.ours(at.manifest, settles=True):
+        organisation_id = at.manifest.ordering_organisation_id
+        intakes = keep(actor=at.actor, organisation_id=organisation_id, examined=[one for _, one in examined])
+        for (case, _), intake in zip(examined, intakes, strict=True):
+            case.row.intake = intake
+        settled = [case for case in cases if id(case) not in waiting]
+        for case in settled:
+            if case.known is None:
+                case.said += _validated(at, case)
+        _write(settled)
+
+
+def _examined(smalls: Sequence[Small | None]) -> list[Examined | None]:
+    """What was found in each file that is checked together with others."""
+    found = iter(examine([small for small in smalls if small]))
+    return [next(found) if small else None for small in smalls]
+
+
+def _intake_settled(at: Opened, case: Case) -> bool:
     """Check the row's file as the form's files are; False while it is not through."""
-    manifest = at.manifest
+    manifest, row, file, test = at.manifest, case.row, case.row.file, case.test
+    if file is None or test is None:
+        return True
     if row.intake is None:
         with claims.ours(manifest):
             row.intake = uploads.of_stored_file(
@@ -143,21 +222,21 @@ def _intake_settled(at: Opened, row: ManifestRow, file: StoredFile, test: TestVe
     return row.intake.state in ("ready", "refused", "withdrawn")
 
 
-def _validated(at: Opened, row: ManifestRow, read: cells.Read, has_test: bool) -> list[Objection]:
+def _validated(at: Opened, case: Case) -> list[Objection]:
     """What the intake check and `orders.validation` object to, each at its column."""
-    intake, said = row.intake, []
-    if intake is not None:
-        for problem in intake.problems:
-            if problem.get("fatal"):
-                column = "sample" if problem["code"] in (Reason.VCF_SAMPLE_CHOICE, Reason.VCF_UNKNOWN_SAMPLE) else "file"
-                line = f"Line {problem['line']:,}: " if problem.get("line") else ""
-                said.append(Objection(column, line + problem["reason"], problem["code"]))
-    read = request_of(row, at.manifest)
+    row, intake, said = case.row, case.row.intake, []
+    for problem in intake.problems if intake else ():
+        if problem.get("fatal"):
+            column = "sample" if problem["code"] in (Reason.VCF_SAMPLE_CHOICE, Reason.VCF_UNKNOWN_SAMPLE) else "file"
+            line = f"Line {problem['line']:,}: " if problem.get("line") else ""
+            said.append(Objection(column, line + problem["reason"], problem["code"]))
+    read = _with_intake(case.read, row)
     try:
-        validation.validate(read.request, actor=at.actor, intake=intake)
+        who = parties(read.request, intake) if intake else None
+        validation.validate(read.request, actor=at.actor, intake=intake, who=who)
     except InvalidOrder as error:
         for name, messages in error.fields.items():
-            if name in read.unread or (name == "intake" and (said or not has_test or row.file is None)):
+            if name in read.unread or (name == "intake" and (said or case.test is None or row.file is None)):
                 continue
             said += [Objection(column_of(name), message, str(Reason.MANIFEST_VALUE)) for message in messages]
     return said
@@ -177,35 +256,36 @@ def content_hash(request: OrderRequest, row: ManifestRow, definition: str) -> st
     return hashlib.sha256(json.dumps(said, sort_keys=True, default=_plain).encode()).hexdigest()
 
 
-def placed_before(manifest: Manifest, digest: str) -> ManifestRow | None:
-    """The row of an earlier manifest of the same organisation that said the same and was placed."""
-    placed = ManifestRow.objects.filter(organisation_id=manifest.ordering_organisation_id, content_hash=digest, state="placed")
-    return placed.select_related("order").first()
+def placed_before(manifest: Manifest, digests: Iterable[str]) -> dict[str, ManifestRow]:
+    """By content, the rows of earlier manifests of the same organisation that said the same and were placed."""
+    mine = ManifestRow.objects.filter(organisation_id=manifest.ordering_organisation_id, state="placed")
+    return {row.content_hash: row for row in mine.filter(content_hash__in=list(digests)).select_related("order")}
 
 
 def tell_before(row: ManifestRow, known: ManifestRow) -> None:
-    """The row is the order that stands already; inside a transaction of `claims.ours`."""
+    """The row is the order that stands already."""
     accession = known.order.accession if known.order else ""
     row.state, row.order, row.content_hash, row.settled_at = "before", known.order, known.content_hash, clock.now()
     row.objections = [objection("", Reason.MANIFEST_PLACED_BEFORE, accession=accession).as_json()]
-    row.save(update_fields=["state", "order", "content_hash", "settled_at", "objections", "file", "entry"])
 
 
-def _told_before(manifest: Manifest, row: ManifestRow, digest: str) -> bool:
-    known = placed_before(manifest, digest)
-    if known is None:
-        return False
+def _put_aside(manifest: Manifest, row: ManifestRow) -> None:
+    manifest.tries = 0
+    row.state, row.objections, row.settled_at = "invalid", [objection("", Reason.INTAKE_CHECK_FAILED).as_json()], clock.now()
     with claims.ours(manifest, settles=True):
-        tell_before(row, known)
-    return True
+        row.save(update_fields=["state", "objections", "settled_at"])
 
 
-def _settle(manifest: Manifest, row: ManifestRow, digest: str, said: list[Objection]) -> None:
-    unique = {(each.column, each.words): each for each in said}
-    row.state, row.objections = "invalid" if said else "valid", [each.as_json() for each in unique.values()]
-    row.content_hash, row.settled_at = digest, clock.now()
-    with claims.ours(manifest, settles=True):
-        row.save(update_fields=["state", "objections", "content_hash", "settled_at", "file", "entry", "intake"])
+def _write(cases: list[Case]) -> None:
+    """Keep the verdicts; inside a transaction of `claims.ours`."""
+    for case in cases:
+        row, unique = case.row, {(each.column, each.words): each for each in case.said}
+        if case.known is not None:
+            tell_before(row, case.known)
+            continue
+        row.state, row.objections = "invalid" if case.said else "valid", [each.as_json() for each in unique.values()]
+        row.content_hash, row.settled_at = case.digest, clock.now()
+    ManifestRow.objects.bulk_update([case.row for case in cases], SETTLED)
 
 
 def _finish(at: Opened) -> None:

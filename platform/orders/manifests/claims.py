@@ -14,11 +14,13 @@ from foundation.errors import HelicaseError
 from foundation.reasons import Reason
 from orders.models import Manifest
 from outbox import services as outbox
+from registry.priority import PRIORITY_RANK, Priority
 
 TOPIC = "manifest.work"
 # Nothing moved for so long: the worker is gone. A row is placed in a blink, one large file is checked for a minute at a time.
 STALLED = {"placing": timedelta(minutes=1), "checking": timedelta(minutes=3)}
 FORGOTTEN = timedelta(seconds=15)  # waiting without being taken up
+MANY = 100  # rows: more of them keep a worker busy for longer than somebody waits for a file
 
 
 class Superseded(HelicaseError):
@@ -44,10 +46,9 @@ def ours(manifest: Manifest, *, settles: bool = False) -> Iterator[Manifest]:
     Raises `Superseded`.
     """
     with transaction.atomic():
-        mine = Manifest.objects.select_for_update().filter(pk=manifest.pk, claim=manifest.claim, state=manifest.state)
-        if not mine.exists():
+        mine = Manifest.objects.filter(pk=manifest.pk, claim=manifest.claim, state=manifest.state)
+        if not mine.update(claimed_at=clock.now(), **({"tries": 0} if settles else {})):
             raise Superseded(code=str(Reason.INTAKE_WORKER_LOST))
-        Manifest.objects.filter(pk=manifest.pk).update(claimed_at=clock.now(), **({"tries": 0} if settles else {}))
         yield manifest
 
 
@@ -61,9 +62,19 @@ def release(manifest: Manifest, *, more: bool) -> None:
 
 def ask(manifest: Manifest) -> None:
     """Post the message that has a platform worker move this manifest on, inside the caller's transaction."""
-    large = manifest.state != "placing" and manifest.file.size > settings.INTAKE_LARGE
-    payload = {"manifest": str(manifest.pk), "large": large}
+    payload = {"manifest": str(manifest.pk), "large": _large(manifest)}
     outbox.post(topic=TOPIC, payload=payload, organisation_id=manifest.ordering_organisation_id)
+
+
+def _large(manifest: Manifest) -> bool:
+    """Whether the workers for large files move it on: the check of a small upload is never behind the many rows of somebody else.
+
+    Its own STAT rows, which come first, do not wait behind large files either.
+    """
+    left = manifest.rows.filter(state="valid" if manifest.state == "placing" else "pending")
+    if left.filter(rank=PRIORITY_RANK[Priority.STAT]).exists():
+        return False
+    return (manifest.state == "checking" and manifest.file.size > settings.INTAKE_LARGE) or left.count() > MANY
 
 
 def _stalled() -> Q:

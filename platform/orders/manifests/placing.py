@@ -1,5 +1,8 @@
 """Place the valid rows of a manifest: each in a transaction of its own, every order exactly once."""
 
+from collections import deque
+from dataclasses import dataclass, field
+
 from django.db import IntegrityError
 
 from accounts.roles import Verb
@@ -16,13 +19,36 @@ from orders.manifests import claims
 from orders.manifests.checking import ACTOR, MOST_TRIES, placed_before, request_of, tell_before
 from orders.manifests.columns import column_of
 from orders.manifests.errors import Objection, objection
+from orders.manifests.finding import Directory
 from orders.models import Manifest, ManifestRow
 
+AHEAD = 50  # rows read in one go
 
-def place_next(manifest: Manifest) -> bool:
+
+@dataclass
+class Line:
+    """The rows of a manifest that wait, and those of them that were read ahead."""
+
+    manifest: Manifest
+    ahead: deque[ManifestRow] = field(default_factory=deque)
+    known: dict[str, ManifestRow] = field(default_factory=dict)  # by content, what earlier manifests had placed by then
+    directory: Directory = field(init=False)
+
+    def next(self) -> ManifestRow | None:
+        """The most urgent row that waits. Its state is nobody else's to change while the claim holds."""
+        if not self.ahead:
+            rows = self.manifest.rows.filter(state="valid").select_related("intake", "file").order_by("rank", "number")
+            self.ahead.extend(rows.defer("intake__facts", "intake__problems")[:AHEAD])
+            self.known = placed_before(self.manifest, [row.content_hash for row in self.ahead])
+            self.directory = Directory.of(self.manifest)
+        return self.ahead.popleft() if self.ahead else None
+
+
+def place_next(line: Line) -> bool:
     """Place the most urgent row that waits; False when none is left, or its person may not place any more."""
+    manifest = line.manifest
     actor = actor_for(manifest.placed_by) if manifest.placed_by else None
-    row = manifest.rows.filter(state="valid").select_related("intake", "file").order_by("rank", "number").first()
+    row = line.next()
     if actor is None or row is None:
         _finish(manifest, actor)
         return False
@@ -36,10 +62,11 @@ def place_next(manifest: Manifest) -> bool:
         _object(manifest, row, [objection("", Reason.INTAKE_CHECK_FAILED)])
         return True
     try:
-        _place(manifest, row, actor)
-    except IntegrityError:  # the same row of another manifest was placed at this moment: look again
+        _place(line, row, actor)
+    except IntegrityError:  # the same row of another manifest was placed since we looked: look again
         row = ManifestRow.objects.select_related("intake", "file").get(pk=row.pk)
-        _place(manifest, row, actor)
+        line.known |= placed_before(manifest, [row.content_hash])
+        _place(line, row, actor)
     except InvalidOrder as error:
         said = [Objection(column_of(name), words, error.code) for name, each in error.fields.items() for words in each]
         _object(manifest, row, said)
@@ -48,22 +75,18 @@ def place_next(manifest: Manifest) -> bool:
     return True
 
 
-def _place(manifest: Manifest, row: ManifestRow, actor: Actor) -> None:
+def _place(line: Line, row: ManifestRow, actor: Actor) -> None:
     """Order and row in one transaction: whoever is killed in it leaves neither."""
+    manifest, known = line.manifest, line.known.get(row.content_hash)
     with claims.ours(manifest, settles=True):
-        known = placed_before(manifest, row.content_hash)
         if known is not None:
             tell_before(row, known)
-            return
-        order = services.place(actor=actor, request=request_of(row, manifest).request)
-        if order.intake_id != row.intake_id:  # its number was placed by another door, with the same content
-            row.state, row.objections = (
-                "before",
-                [objection("", Reason.MANIFEST_PLACED_BEFORE, accession=order.accession).as_json()],
-            )
         else:
-            row.state = "placed"
-        row.order, row.settled_at = order, clock.now()
+            order = services.place(actor=actor, request=request_of(row, line.directory, manifest).request)
+            row.state, row.order, row.settled_at = "placed", order, clock.now()
+            if order.intake_id != row.intake_id:  # its number was placed by another door, with the same content
+                row.state = "before"
+                row.objections = [objection("", Reason.MANIFEST_PLACED_BEFORE, accession=order.accession).as_json()]
         row.save(update_fields=["state", "objections", "order", "settled_at"])
 
 

@@ -33,9 +33,10 @@ def work(pk: UUID, *, seconds: float = SLICE) -> bool:
 
 
 def _worked(manifest: Manifest, until: float) -> bool:
-    """Row after row; whether those that are left wait for files that others check."""
+    """Some rows after the others; whether those that are left wait for files that others check."""
     if manifest.state == "placing":
-        while placing.place_next(manifest) and time.monotonic() < until:
+        line = placing.Line(manifest)
+        while placing.place_next(line) and time.monotonic() < until:
             pass
         return False
     opened = checking.begin(manifest)

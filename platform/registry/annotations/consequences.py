@@ -65,10 +65,10 @@ class Patience:
 class Consequences:
     """The annotation of one reference, for the changes of one file. `unknown` counts those without a consequence, by reason."""
 
-    def __init__(self, annotation: Path, fasta: Path, codes: Mapping[str, int]) -> None:
+    def __init__(self, annotation: Path, fasta: Path, codes: Mapping[str, int], patience: Patience | None = None) -> None:
         self._fasta, self._codes = fasta, codes
         self._index = pysam.TabixFile(str(annotation))
-        self.patience = Patience()
+        self.patience = patience or Patience()
         self.unknown: Counter[str] = Counter()
 
     def of(self, changes: Sequence[Change]) -> list[str]:
