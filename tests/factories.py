@@ -103,6 +103,7 @@ def make_test_version(
     window: int = 64,
     slots: int | None = None,
     deployment: str = "ecoli-orf-2k-fp32",
+    **terms: Any,
 ) -> TestVersion:
     model = register_model(name="ecoli-orf-2k", version="1.0", folder="ecoli-orf-2k")
     pin = {"threads": 2} | ({"slots": slots} if slots else {})
@@ -116,6 +117,7 @@ def make_test_version(
         protocol={"kind": "centred", "window": window, "strand": "forward"},
         sla_minutes=SLA,
         limitations="Shows the system; knows no human sequence.",
+        **terms,
     )
 
 

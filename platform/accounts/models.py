@@ -167,6 +167,23 @@ class ApiToken(models.Model):
         return "expired" if self.expires_at <= now else ""
 
 
+class StepUp(models.Model):
+    """Somebody proved anew who he is, for one deed on one object with one content. The database lets it be used once."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    organisation_id = models.UUIDField()  # where the deed is done
+    user = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
+    object_type = models.CharField(max_length=60)
+    object_id = models.CharField(max_length=64)
+    content_sha256 = models.CharField(max_length=64)  # of what was before him
+    method = models.CharField(max_length=40)  # how he proved it
+    at = models.DateTimeField()
+    used_at = models.DateTimeField(null=True)
+
+    objects = ScopedManager()
+    scope_verb = "view_audit"
+
+
 class Provider(models.Model):
     """Who may ask an organisation's orders, and whom the laboratory calls with a critical result. Closed, never deleted."""
 

@@ -32,6 +32,7 @@ class Verb(models.TextChoices):
     EDIT_IDENTITY = "edit_identity"
     VIEW_ORDER = "view_order"  # state, progress, identity; scores only once released
     VIEW_UNRELEASED = "view_unreleased"  # scores before release
+    INTERPRET = "interpret"  # write what the results mean
     REVIEW = "review"
     RELEASE_PRELIMINARY = "release_preliminary"
     SIGN_1 = "sign_1"
@@ -52,6 +53,8 @@ class Verb(models.TextChoices):
     ATTACH = "attach"  # files to it, and withdraw them
     REGISTER = "register"  # models, deployments, references, annotations, calibration tables
     OFFER_TEST = "offer_test"  # what a laboratory offers: tests, calendars, who is told of late work
+    PROPOSE_VALIDATION = "propose_validation"  # of a test version for clinical use, and suspend it
+    APPROVE_VALIDATION = "approve_validation"
     TELL_DELAY = "tell_delay"  # keep that somebody was told of a delay
     VIEW_TURNAROUND = "view_turnaround"  # figures of all orders, no patient
     ASK = "ask"  # a deployed model about plain sequences, and see what colleagues asked: no patient, no report
@@ -87,6 +90,7 @@ TABLE: dict[Role, frozenset[Verb]] = {
             _V.ASSIGN,
             _V.VIEW_ORDER,
             _V.VIEW_UNRELEASED,
+            _V.INTERPRET,
             _V.VIEW_ENGINE,
             _V.EXPORT,
             _V.COMMENT,
@@ -103,6 +107,7 @@ TABLE: dict[Role, frozenset[Verb]] = {
             _V.ASSIGN,
             _V.VIEW_ORDER,
             _V.VIEW_UNRELEASED,
+            _V.INTERPRET,
             _V.REVIEW,
             _V.RELEASE_PRELIMINARY,
             _V.SIGN_1,
@@ -126,6 +131,7 @@ TABLE: dict[Role, frozenset[Verb]] = {
             _V.ASSIGN,
             _V.VIEW_ORDER,
             _V.VIEW_UNRELEASED,
+            _V.INTERPRET,
             _V.REVIEW,
             _V.RELEASE_PRELIMINARY,
             _V.SIGN_1,
@@ -140,6 +146,8 @@ TABLE: dict[Role, frozenset[Verb]] = {
             _V.BREAK_GLASS,
             _V.EXPORT,
             _V.OFFER_TEST,
+            _V.PROPOSE_VALIDATION,
+            _V.APPROVE_VALIDATION,
             _V.COMMENT,
             _V.ATTACH,
             _V.TELL_DELAY,
@@ -147,7 +155,7 @@ TABLE: dict[Role, frozenset[Verb]] = {
             _V.ASK,
         }
     ),
-    _R.MODEL_STEWARD: frozenset({_V.VIEW_ENGINE, _V.HOLD_VERSION_1, _V.ROLLBACK_1, _V.REGISTER, _V.ASK}),
+    _R.MODEL_STEWARD: frozenset({_V.VIEW_ENGINE, _V.HOLD_VERSION_1, _V.ROLLBACK_1, _V.REGISTER, _V.PROPOSE_VALIDATION, _V.ASK}),
     _R.AUDITOR: frozenset({_V.VIEW_AUDIT, _V.EXPORT, _V.VIEW_TURNAROUND}),
     _R.OPERATOR: frozenset({_V.VIEW_ENGINE, _V.DRAIN}),
     _R.ADMINISTRATOR: frozenset({_V.GRANT, _V.EDIT_PROVIDERS}),
@@ -161,6 +169,7 @@ FOR_PROGRAMS = frozenset({_V.PLACE, _V.STAT, _V.PROMOTE, _V.HOLD, _V.CANCEL, _V.
 NEVER_SERVICE = frozenset(
     {
         _V.ASSIGN,
+        _V.INTERPRET,
         _V.REVIEW,
         _V.SIGN_1,
         _V.SIGN_2,
@@ -176,5 +185,7 @@ NEVER_SERVICE = frozenset(
         _V.EDIT_PROVIDERS,
         _V.REGISTER,
         _V.OFFER_TEST,
+        _V.PROPOSE_VALIDATION,
+        _V.APPROVE_VALIDATION,
     }
 )

@@ -27,6 +27,7 @@ from registry import services as registry
 from registry.models import Annotation, Deployment, Reference, TestVersion
 
 SLA = {"stat": [1, 15], "asap": [30, 120], "urgent": [120, 480], "routine": [720, 1440]}
+SIGNATURES = {"stat": 1, "asap": 1, "urgent": 2, "routine": 2}
 CENTRED = {"kind": "centred", "window": 512, "strand": "forward"}
 NOT_HUMAN = (
     "The bundled model was trained on E. coli reading frames and knows nothing of human sequence: figures show the system only."
@@ -38,7 +39,7 @@ PLACER = "demonstration"
 
 @dataclass(frozen=True)
 class Person:
-    """A demo person: one for each role at the laboratory, and at the hospital who orders and who keeps its providers and sites."""
+    """A demo person: each role of the laboratory, a second reviewer (where two sign, no author does), and two at the hospital."""
 
     mailbox: str
     name: str
@@ -57,6 +58,7 @@ PEOPLE = [
     Person("accessioner", "Amal Accession", Role.ACCESSIONER),
     Person("analyst", "Anna Analyst", Role.ANALYST),
     Person("reviewer", "Dr Robin Review", Role.REVIEWER),
+    Person("second-reviewer", "Dr Noor Second", Role.REVIEWER),
     Person("director", "Dr Dana Director", Role.DIRECTOR),
     Person("steward", "Sam Steward", Role.MODEL_STEWARD),
     Person("auditor", "Audrey Audit", Role.AUDITOR),
@@ -164,6 +166,7 @@ def _offer(
         deployment=deployment,
         protocol=CENTRED,
         sla_minutes=SLA,
+        signatures=SIGNATURES,
         limitations=limitations,
     )
 

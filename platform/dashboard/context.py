@@ -39,6 +39,7 @@ ENTRIES = (
     Entry("Questions", "questions", Verb.ASK),
     Entry("Engine", "engine", Verb.VIEW_ENGINE),
     Entry("Turnaround", "turnaround", Verb.VIEW_TURNAROUND),
+    Entry("Validation", "validation", Verb.PROPOSE_VALIDATION),
     Entry("Audit", "audit", Verb.VIEW_AUDIT),
     Entry("Clocks", "clocks", Verb.OFFER_TEST),
     Entry("Webhooks", "webhooks", Verb.GRANT),

@@ -14,6 +14,7 @@ from dashboard.verdicts import exceptions
 from dashboard.wording import FLAGS, counted, duration, flag, parked
 from engine_queue.models import Run
 from foundation.actor import Actor
+from foundation.reasons import Reason
 from interop.fhir import finding
 from notices.wording import words as escalated
 from orders import conflicts, duplicates, needs, selectors, specimen_corrections
@@ -23,8 +24,11 @@ from orders.models import Demotion, HoldRequest, Order
 from orders.replacing import may_replace
 from orders.specimen_models import condition_in_words
 from reports import wrong_patient
+from reports.interpreting import STATES
+from reports.making import waiting
 from reports.release import may_see_scores
 from reports.selectors import ResultsPanel, asked, results_panel
+from reports.services import versions
 
 # (object, action) → title of a timeline entry; events without a title here are for the audit pages.
 _TITLES = {
@@ -35,6 +39,7 @@ _TITLES = {
     ("orders.order", "state.rejected"): "Rejected",
     ("orders.order", "state.in_analysis"): "Scoring started",
     ("orders.order", "state.awaiting_review"): "Scored",
+    ("orders.order", "order.interpreted"): "Interpretation written",
     ("orders.order", "state.awaiting_second_review"): "First signature",
     ("orders.order", "state.reported"): "Reported",
     ("orders.order", "state.cancelled"): "Cancelled",
@@ -84,7 +89,6 @@ _NEXT = {
 _RECLASSED = {_TITLES["orders.order", action] for action in ("order.promoted", "order.demoted")}  # the order knows its last reason
 _SECOND = {"asked_by": "as asked by", "second": "together with"}  # facts of an event that name another person
 _OTHERS = (*_SECOND, "assignee", "before")  # facts that may do so
-NOT_BUILT = "review and release are not built in this version; the report is an unsigned draft"
 LISTED = 50  # records that were not accepted, shown on the page
 
 
@@ -133,6 +137,7 @@ def whole(actor: Actor, order: Order, parameters: Mapping[str, str]) -> dict[str
         "provenance": provenance(actor, order),
         "panel": panel,
         "signatures": counted(int(order.test_version.signatures[order.priority]), "person signs", "people sign"),
+        **_report(actor, order),
         "may_see": panel is not None or may_see_scores(actor, order),
         "may_cancel": may_cancel(actor, order),
         "taken_back": specimen_corrections.taken_back(order),
@@ -157,6 +162,18 @@ def whole(actor: Actor, order: Order, parameters: Mapping[str, str]) -> dict[str
         "rejected": rejected,
         "exceptions": listed,
         "more_exceptions": max(0, sum(number for _, number in rejected) - len(listed)),
+    }
+
+
+def _report(actor: Actor, order: Order) -> dict[str, object]:
+    """The versions of the report, and what this person may do with them next."""
+    laboratory = order.performing_laboratory_id
+    inside = actor.may(Verb.VIEW_UNRELEASED, laboratory)
+    return {
+        "versions": versions(actor, order),
+        "may_review": inside and order.state in STATES,
+        "may_sign": inside and waiting(order) is not None,
+        "may_correct": order.state == "reported" and actor.may(Verb.CORRECT, laboratory),
     }
 
 
@@ -185,6 +202,8 @@ def _entry(event: Event, order: Order, names: Mapping[str, str]) -> Entry | None
     title = _TITLES.get((event.object_type, event.action))
     if title is None:
         return None
+    if event.reason == Reason.ORDER_RETURNED:
+        title = "Returned for another run"
     entry = Entry(title, event.at, _detail(event, order, names), _COLOURS.get(event.action, ""))
     if event.action in ("order.at_risk", "order.in_time_again"):
         return replace(entry, low=_fact(event, "low"), high=_fact(event, "high"), due=_fact(event, "due"))
@@ -204,7 +223,7 @@ def _detail(event: Event, order: Order, names: Mapping[str, str]) -> str:
             return ", ".join(f"{number:,} {key.replace('_', ' ')}" for key, number in intake.counts.items() if number)
         case "orders.order", "order.placed":
             return f"by {event.actor_name}, {order.ordering_organisation.name}{_nevertheless(event)}"
-        case "orders.order", "state.in_analysis":
+        case "orders.order", "state.in_analysis" if event.reason != Reason.ORDER_RETURNED:
             return f"worker {event.actor_name}{_waited(order)}"
         case "orders.order", "state.awaiting_review":
             return f"{counted(order.items_total, 'item')}{_scored_in(order)}"
@@ -271,9 +290,7 @@ def _scored_in(order: Order) -> str:
 
 
 def _upcoming(order: Order, seen: Outlook) -> str:
-    if order.state == "accepted":
-        return seen.words
-    return NOT_BUILT if order.state == "awaiting_review" else ""
+    return seen.words if order.state == "accepted" else ""
 
 
 def flags(order: Order) -> list[str]:

@@ -9,7 +9,7 @@ from audit import services as audit
 from engine_queue.errors import BitsDiffer, WorkerRefused
 from engine_queue.host import Bits, Host
 from foundation.actor import process
-from registry import files
+from registry import files, validation
 from registry.models import Deployment, Inspection, TestVersion
 
 BYTES = {"weights_sha256": "weights", "config_sha256": "settings", "tokenizer_sha256": "tokenizer files"}
@@ -49,7 +49,7 @@ def agree(deployment: str, bits: Bits, *, worker: str) -> str:
         pinned = Deployment.objects.select_for_update().get(pk=deployment)
         contradiction = _against_inspections(pinned, bits)
         if contradiction:
-            return contradiction
+            return _changed(deployment, contradiction, worker)
         if not pinned.fingerprint:
             pinned.fingerprint, pinned.golden = bits.fingerprint, bits.golden
             pinned.save(update_fields=["fingerprint", "golden"])
@@ -59,7 +59,7 @@ def agree(deployment: str, bits: Bits, *, worker: str) -> str:
     if pinned.fingerprint != bits.fingerprint:
         return _differs(deployment, "fingerprint", pinned.fingerprint, bits.fingerprint)
     if pinned.golden != bits.golden:
-        return _differs(deployment, "golden bits", pinned.golden, bits.golden)
+        return _changed(deployment, _differs(deployment, "golden bits", pinned.golden, bits.golden), worker)
     return ""
 
 
@@ -101,6 +101,12 @@ def _same(inspection: Inspection, deployment: Deployment, bits: Bits) -> bool:
     keys = ("smoke_bases", "smoke_log_likelihood")
     there, here = ([found.get(key) for key in keys] for found in (inspection.found, bits.found))
     return golden and (there[0] != here[0] or there == here)
+
+
+def _changed(deployment: str, said: str, worker: str) -> str:
+    """What was validated is not what is here. A machine with other settings changes nothing: it only does not serve."""
+    validation.component_changed(actor=process(worker), deployment=deployment, words=said)
+    return said
 
 
 def _differs(deployment: str, what: str, pinned: str, here: str) -> str:

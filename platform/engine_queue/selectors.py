@@ -147,7 +147,8 @@ def deployments_in_use() -> set[str]:
 
 def clinical_run(order_id: UUID) -> UUID | None:
     """The run whose results an order is waiting for, or has."""
-    return Run.objects.filter(order_id=order_id, kind=RunKind.CLINICAL).values_list("pk", flat=True).first()
+    of_order = Run.objects.filter(order_id=order_id, kind__in=[RunKind.CLINICAL, RunKind.REPEAT]).order_by("-created_at")
+    return of_order.values_list("pk", flat=True).first()
 
 
 def parts(run_id: UUID) -> list[Part]:

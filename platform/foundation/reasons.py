@@ -164,6 +164,8 @@ class Reason(StrEnum):
     CONFLICT_SAME = "order.conflict-same", "The same as the order that has its number; a person said so, and nothing more is done."
     CONFLICT_REFUSED = "order.conflict-refused", "Its number stands for another order, and a person refused this one."
     ORDER_REPLACED = "order.replaced", "Another order has replaced this one; it says what was changed."
+    ORDER_RETURNED = "order.returned", "A reviewer asked for another run; the review says why."
+    ORDER_RESULTS_REJECTED = "order.results-rejected", "A reviewer rejected the results; the order says why."
     ORDER_RECOLLECTED = "order.recollected", "Its specimen was rejected, and it was ordered again on a new one."
     ORDER_WRONG_PATIENT = "order.wrong-patient", "The order was for the wrong patient: it and its reports were entered in error."
     IDENTITY_MISMATCH = (

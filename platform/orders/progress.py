@@ -1,6 +1,7 @@
 """What an order does with the facts that come up from the engine queue, inside their transaction.
 
-Only its own scoring moves it: a later run on the same items, to compare or to look back, is a run beside it."""
+Only its own scoring moves it, the first time and when a reviewer has it repeated: another run on the same items, to compare or to
+look back, is a run beside it."""
 
 from typing import TYPE_CHECKING
 
@@ -26,13 +27,21 @@ def lock_order(run: Run) -> int | None:
 
 def apply(fact: "Fact") -> None:
     """Move the order along: started, results in, all scored, or a person is needed."""
-    if fact.run.order_id is None or fact.run.kind != RunKind.CLINICAL:
+    if fact.run.order_id is None:
         return
     order = Order.objects.get(pk=fact.run.order_id)
-    if order.state not in Order.OPEN:
+    if order.state not in Order.OPEN or not _own(fact.run, order):
         return
     _STEPS[fact.kind](order, fact)
     hints.changed(order)
+
+
+def _own(run: Run, order: Order) -> bool:
+    """Whether the order waits for this run: its first one, or the repetition of a scored one that its reviewer asked for."""
+    if run.kind == RunKind.CLINICAL:
+        return True
+    repeats = run.kind == RunKind.REPEAT and order.state == "in_analysis"
+    return repeats and run.supersedes is not None and run.supersedes.state == "scored"
 
 
 def _started(order: Order, fact: "Fact") -> None:

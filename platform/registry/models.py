@@ -1,11 +1,13 @@
 """The nouns a run is pinned to. Rows are added, not changed: a new version is a new row."""
 
 import uuid
+from uuid import UUID
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
-from accounts.models import Organisation
+from accounts.models import Organisation, User
+from foundation.scoping import ScopedManager
 from registry.priority import Priority
 
 
@@ -201,6 +203,55 @@ class TestVersion(models.Model):
 
     def __str__(self) -> str:
         return f"{self.definition.name} v{self.number}"
+
+
+class ValidationRecord(models.Model):
+    """That a laboratory has shown a test version fit for clinical use, with exactly these components. One stands at a time."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    laboratory = models.ForeignKey(Organisation, on_delete=models.PROTECT, related_name="+")
+    test_version = models.ForeignKey(TestVersion, on_delete=models.PROTECT, related_name="validations")
+    model_version = models.ForeignKey(ModelVersion, on_delete=models.PROTECT, related_name="+")
+    deployment = models.ForeignKey(Deployment, on_delete=models.PROTECT, related_name="+")
+    precision = models.CharField(max_length=20)
+    reference_digest = models.CharField(max_length=64)
+    environment = models.CharField(max_length=64)  # fingerprint of the deployment: backend, kernels, ISA, threads
+    statement = models.TextField()  # the intended use, and what it was shown with
+    state = models.CharField(max_length=12, default="proposed")
+    version = models.PositiveIntegerField(default=1)
+    proposed_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
+    proposed_at = models.DateTimeField()
+    decided_by = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")
+    decided_at = models.DateTimeField(null=True)
+    suspended_at = models.DateTimeField(null=True)
+    suspended_by = models.CharField(max_length=200, blank=True)  # printed name of the person or the process
+    words = models.CharField(max_length=500, blank=True)  # why it was declined or suspended
+
+    objects = ScopedManager()
+    scope = ("laboratory_id",)
+    scope_verb = "propose_validation"
+
+    class Meta:
+        constraints = [
+            models.UniqueConstraint(
+                fields=["test_version", "state"],
+                condition=models.Q(state__in=["proposed", "approved"]),
+                name="one_validation_stands",
+            ),
+            models.CheckConstraint(
+                condition=~models.Q(state="approved")
+                | (models.Q(decided_by__isnull=False) & ~models.Q(decided_by=models.F("proposed_by"))),
+                name="validation_approved_by_another",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"validation of {self.test_version}"
+
+    @property
+    def audit_organisation_id(self) -> UUID:
+        """Whose auditors see its events."""
+        return self.laboratory_id
 
 
 class Calendar(models.Model):

@@ -21,6 +21,10 @@ class Heading:
     number: int
     kind: str
     drafted_at: str
+    supersedes: int = 0  # number of the version that it takes the place of; 0: of none
+    superseded_sha256: str = ""  # of that one's content
+    superseded_at: str = ""  # when that one was issued
+    reason: str = ""  # why it was corrected or amended
 
 
 @dataclass(frozen=True)
@@ -224,6 +228,24 @@ class ResultLine:
 
 
 @dataclass(frozen=True)
+class Interpreted:
+    """What the results mean, as a person wrote it; blank: nobody did."""
+
+    text: str = ""
+    author: str = ""  # printed name of who wrote or last edited it
+    written_at: str = ""
+
+
+@dataclass(frozen=True)
+class Change:
+    """One thing that a version says otherwise than the one it takes the place of."""
+
+    field: str
+    before: str
+    now: str
+
+
+@dataclass(frozen=True)
 class Content:
     """Everything a report says."""
 
@@ -239,6 +261,8 @@ class Content:
     methods: Methods
     genes: list[Gene]
     results: list[ResultLine]
+    interpretation: Interpreted = field(default_factory=Interpreted)
+    changes: list[Change] = field(default_factory=list)  # against the version that is corrected or amended
 
 
 _READER = TypeAdapter(Content)

@@ -4,13 +4,14 @@ Page and PDF both print this object and nothing else, so they cannot say differe
 """
 
 from dataclasses import dataclass
+from datetime import datetime
 
 from orders.machines import IN_ERROR
 from registry.annotations.consequences import NO_ANNOTATION
 from reports import result_table, statements, svg, wording
 from reports.content import Content, parse
 from reports.locus import TELEPHONE
-from reports.models import ReportKind, ReportVersion
+from reports.models import CORRECTED, REVISED, Meaning, ReportKind, ReportVersion
 from reports.result_table import Table
 
 _KINDS = dict(ReportKind.choices)
@@ -52,21 +53,25 @@ class Document:
     verdicts: Table
     excluded: Table
     methods: Group
-    interpretation: str
+    interpretation: tuple[str, ...]  # paragraphs
+    interpreted_by: str
+    revision: str  # what it takes the place of, and why; blank: of nothing
+    changes: Table
+    signatures: Table
     limitations: tuple[str, ...]
     sha256: str  # of the canonical content
 
 
-def compose(version: ReportVersion) -> Document:
-    """The document of one report version."""
-    said = parse(version.content)
+def compose(version: ReportVersion, *, issued_at: datetime | None = None) -> Document:
+    """The document of one report version; `issued_at` is told while it is being issued."""
+    said, issued = parse(version.content), issued_at or version.released_at
     return Document(
         title=f"Variant score report: {said.test.name}",
-        banners=(*_recalled(version), *_banners(said)),
+        banners=(*_recalled(version), *_banners(said, issued=issued is not None)),
         laboratory=_laboratory(said),
         accession=said.order.accession,
         identity=identity(said),
-        edition=f"Report version {said.report.number} · {_KINDS[said.report.kind]}",
+        edition=_edition(said, issued),
         groups=(_patient(said), _specimen(said), _order(said), _input(said)),
         outcome=statements.outcome(said),
         picture=svg.picture(said),
@@ -76,7 +81,11 @@ def compose(version: ReportVersion) -> Document:
         verdicts=result_table.verdicts(said),
         excluded=result_table.excluded(said),
         methods=_methods(said),
-        interpretation=statements.INTERPRETATION,
+        interpretation=statements.interpretation(said),
+        interpreted_by=statements.interpreted_by(said),
+        revision=_revision(said),
+        changes=result_table.changes(said),
+        signatures=_signatures(version, said.laboratory.time_zone),
         limitations=statements.limitations(said),
         sha256=version.content_sha256,
     )
@@ -91,13 +100,45 @@ def identity(said: Content) -> str:
 
 def _recalled(version: ReportVersion) -> tuple[str, ...]:
     """What has become of the version since its content was written; the content itself never changes."""
+    if version.state == "superseded":
+        return ("SUPERSEDED: ANOTHER VERSION TOOK ITS PLACE",)
     return ("ENTERED IN ERROR: WRONG PATIENT, NOT VALID",) if version.state == IN_ERROR else ()
 
 
-def _banners(said: Content) -> tuple[str, ...]:
-    unsigned = "UNSIGNED DRAFT" if said.report.kind == ReportKind.UNSIGNED else ""
-    rejected = "THE SPECIMEN WAS REJECTED" if said.specimen.rejected else ""
-    return tuple(filter(None, (unsigned, rejected, wording.use_banner(said.test.intended_use, validated=said.test.validated))))
+def _banners(said: Content, *, issued: bool) -> tuple[str, ...]:
+    kind = ReportKind(said.report.kind)
+    told = (
+        "UNSIGNED DRAFT" if kind == ReportKind.UNSIGNED else "" if issued else "NOT SIGNED YET",
+        "PRELIMINARY REPORT" if kind == ReportKind.PRELIMINARY else "",
+        ("CORRECTED REPORT" if kind in CORRECTED else "AMENDED REPORT") if kind in REVISED else "",
+        "THE SPECIMEN WAS REJECTED" if said.specimen.rejected else "",
+        wording.use_banner(said.test.intended_use, validated=said.test.validated),
+    )
+    return tuple(filter(None, told))
+
+
+def _edition(said: Content, issued: datetime | None) -> str:
+    when = f" · issued {wording.moment(issued.isoformat(), said.laboratory.time_zone)}" if issued else ""
+    return f"Report version {said.report.number} · {_KINDS[said.report.kind]}{when}"
+
+
+def _revision(said: Content) -> str:
+    report = said.report
+    if not report.supersedes:
+        return ""
+    when = wording.moment(report.superseded_at, said.laboratory.time_zone)
+    why = f" Reason: {report.reason}" if report.reason else ""
+    return f"It takes the place of version {report.supersedes}, issued {when}.{why}"
+
+
+def _signatures(version: ReportVersion, zone: str) -> Table:
+    """Printed name, meaning and time of each (21 CFR 11.50)."""
+    rows = tuple(
+        (one.printed_name, Meaning(one.meaning).label, wording.moment(one.at.isoformat(), zone))
+        for one in version.signatures.order_by("at")
+    )
+    note = f"Each signature is over the content with SHA-256 {version.content_sha256}."
+    return Table("Signatures", ("Printed name", "Meaning", "Signed"), (), rows, (note,) if rows else ())
 
 
 def _laboratory(said: Content) -> tuple[str, ...]:

@@ -1,6 +1,7 @@
 """Reads an order and its run into the canonical content. Only reads: what it finds is what the report says."""
 
 from collections.abc import Iterable
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -21,6 +22,7 @@ from reports.content import (
     Heading,
     Identifier,
     InputFacts,
+    Interpreted,
     Laboratory,
     Methods,
     OrderFacts,
@@ -100,7 +102,7 @@ def gather(*, order: Order, run: Run, heading: Heading) -> Content:
 
 def again(*, order: Order, run: Run, said: Content) -> Content:
     """What the content would be now. Result rows are insert-only, so those already said are taken as they are."""
-    return _content(order, run, said.report, said.results, said.genes)
+    return replace(_content(order, run, said.report, said.results, said.genes), changes=said.changes)
 
 
 def _content(order: Order, run: Run, heading: Heading, lines: list[ResultLine], found: list[Gene]) -> Content:
@@ -117,7 +119,13 @@ def _content(order: Order, run: Run, heading: Heading, lines: list[ResultLine], 
         methods=_methods(run, lines, order.intake),
         genes=found,
         results=lines,
+        interpretation=_interpretation(order),
     )
+
+
+def _interpretation(order: Order) -> Interpreted:
+    last = order.interpretations.order_by("-number").first()
+    return Interpreted(text=last.text, author=last.author_name, written_at=utc(last.at)) if last else Interpreted()
 
 
 def utc(moment: datetime | None) -> str:

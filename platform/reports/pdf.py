@@ -20,10 +20,10 @@ from reports.models import ReportVersion
 from reports.printable import printable
 
 
-def render(version: ReportVersion, document: Document) -> bytes:
-    """The PDF's bytes."""
-    drafted = datetime.fromisoformat(parse(version.content).report.drafted_at)
-    return compile_document(document, timestamp=int(drafted.timestamp()))
+def render(version: ReportVersion, document: Document, *, issued_at: datetime | None = None) -> bytes:
+    """The PDF's bytes, of a version that is not issued yet: what was issued is read from the store (`issuing.issued_pdf`)."""
+    dated = issued_at or datetime.fromisoformat(parse(version.content).report.drafted_at)
+    return compile_document(document, timestamp=int(dated.timestamp()))
 
 
 def compile_document(document: Document, *, timestamp: int) -> bytes:

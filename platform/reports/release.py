@@ -10,8 +10,10 @@ from engine_queue.models import Run, RunKind
 from foundation.actor import Actor
 from orders.machines import IN_ERROR
 from orders.models import Order
-from registry.models import IntendedUse
-from reports.models import ReportKind, ReportVersion
+from registry.models import IntendedUse, ValidationRecord
+from reports.models import CONCLUSIVE, Meaning, ReportKind, ReportVersion
+
+_COMPONENTS = ("test_version_id", "model_version_id", "deployment_id", "precision", "reference_digest")
 
 
 class Withheld(models.TextChoices):
@@ -23,6 +25,7 @@ class Withheld(models.TextChoices):
     HELD = "report.held", "The order is on hold."
     CANCELLED = "report.cancelled", "The order was cancelled or rejected."
     DISCARDED = "report.discarded", "The draft was discarded."
+    SUPERSEDED = "report.superseded", "Another version of the report took its place."
     ENTERED_IN_ERROR = "report.entered-in-error", "The report was entered in error."
     NOT_VALIDATED = "report.not-validated", "No validation record permits this kind of report for clinical use."
 
@@ -49,11 +52,8 @@ class Standing:
     held: bool
     scored: bool
     intended_use: str
-    validated: bool  # a director-approved validation record covers exactly these components
+    validated: bool  # a director-approved record covers exactly these components, or did when it was issued
     signatures_missing: int
-
-
-CONCLUSIVE = frozenset({ReportKind.FINAL, ReportKind.CORRECTED, ReportKind.AMENDED})
 
 
 def judge(standing: Standing) -> Verdict:
@@ -67,8 +67,8 @@ def releasable(report_version: ReportVersion) -> Verdict:
 
 
 def released_version(order: Order) -> ReportVersion | None:
-    """The newest version that has been released and still may be shown."""
-    versions = order.reports.filter(state="released").select_related("run__test_version", "order").order_by("-number")
+    """The version that stands: issued, not superseded, and nothing against showing it."""
+    versions = order.reports.filter(state="released").select_related("run__test_version", "order").defer("content")
     return next((version for version in versions if releasable(version).ok), None)
 
 
@@ -86,17 +86,57 @@ def run_to_show(actor: Actor, order: Order) -> Run | None:
     if not may_see_scores(actor, order):
         return None
     if actor.may(Verb.VIEW_UNRELEASED, order.performing_laboratory_id):
-        reported = Run.objects.filter(order_id=order.pk, kind__in=[RunKind.CLINICAL, RunKind.REPEAT])
-        newest = reported.exclude(state="cancelled").select_related("item_set__reference", "test_version").order_by("-created_at")
-        return newest.first()
+        return newest_run(order)
     version = released_version(order)
     return version.run if version else None
 
 
+def newest_run(order: Order) -> Run | None:
+    """The run that an order's results are, or will be, of: the first one, or the last that a reviewer asked for."""
+    reported = Run.objects.filter(order_id=order.pk, kind__in=[RunKind.CLINICAL, RunKind.REPEAT])
+    return reported.exclude(state="cancelled").select_related("item_set__reference", "test_version").order_by("-created_at").first()
+
+
+def covering(run: Run) -> ValidationRecord | None:
+    """The standing validation of exactly the components that this run was made with; None: there is none."""
+    if run.test.intended_use != IntendedUse.CLINICAL:
+        return None
+    made_with = {name: getattr(run, name) for name in _COMPONENTS}
+    record: ValidationRecord | None = ValidationRecord.objects.filter(state="approved", **made_with).first()
+    if record is None or run.results.exclude(fingerprint=record.environment).exists():
+        return None
+    return record
+
+
 def validated(run: Run) -> bool:
-    """Whether a director-approved record covers this run's components. There are no such records yet, so nothing is validated."""
-    del run
-    return False
+    """Whether a director-approved record covers this run's components."""
+    return covering(run) is not None
+
+
+def demanded(kind: str, signers: int) -> tuple[Meaning, ...]:
+    """The meanings that have to stand under a version, in the order of signing."""
+    if kind == ReportKind.PRELIMINARY:
+        return (Meaning.PRELIMINARY,)
+    return (Meaning.APPROVAL,) if signers == 1 else (Meaning.REVIEW, Meaning.APPROVAL)
+
+
+def signers(version: ReportVersion) -> int:
+    """How many people sign a report of this test and priority."""
+    return int(version.run.test.signatures[version.order.priority])
+
+
+def missing(version: ReportVersion) -> tuple[Meaning, ...]:
+    """The signatures that a version still lacks. Only those over its own content count."""
+    there = set(version.signatures.filter(content_sha256=version.content_sha256).values_list("meaning", flat=True))
+    return tuple(meaning for meaning in demanded(version.kind, signers(version)) if meaning not in there)
+
+
+def readable(actor: Actor, version: ReportVersion) -> bool:
+    """Whether this person may read this version: in the laboratory every one, elsewhere what was issued and not recalled."""
+    if actor.may(Verb.VIEW_UNRELEASED, version.performing_laboratory_id):
+        return True
+    issued = version.state in ("released", "superseded") and version.released_at is not None
+    return issued and may_see_scores(actor, version.order)
 
 
 def _standing(version: ReportVersion) -> Standing:
@@ -107,8 +147,8 @@ def _standing(version: ReportVersion) -> Standing:
         held=bool(version.order.hold_reason),
         scored=version.run.state == "scored",
         intended_use=version.run.test.intended_use,
-        validated=validated(version.run),
-        signatures_missing=_signatures_missing(version),
+        validated=version.validation_id is not None if version.released_at else validated(version.run),
+        signatures_missing=len(missing(version)),
     )
 
 
@@ -125,13 +165,9 @@ def _objections(standing: Standing) -> Iterator[Withheld]:
         yield Withheld.CANCELLED
     if standing.state == "discarded":
         yield Withheld.DISCARDED
+    if standing.state == "superseded":
+        yield Withheld.SUPERSEDED
     if IN_ERROR in (standing.state, standing.order_state):
         yield Withheld.ENTERED_IN_ERROR
     if standing.kind in CONCLUSIVE and not (standing.intended_use == IntendedUse.CLINICAL and standing.validated):
         yield Withheld.NOT_VALIDATED
-
-
-def _signatures_missing(version: ReportVersion) -> int:
-    """There is no signature table yet, so every version misses one: nothing can be released by mistake before it comes."""
-    del version
-    return 1

@@ -67,6 +67,13 @@ def excluded(said: Content) -> Table:
     return Table("Not scored, with reasons", ("Line", "Position", "Verdict", "Reason"), (0,), tuple(rows), notes)
 
 
+def changes(said: Content) -> Table:
+    """What is said otherwise than in the version that this one takes the place of, field by field."""
+    rows = tuple((one.field, one.before or "–", one.now or "–") for one in said.changes)
+    nothing = ("Nothing of the facts and results has changed.",) if said.report.reason and not rows else ()
+    return Table(f"Changed since version {said.report.supersedes}", ("What", "Before", "Now"), (), rows, nothing)
+
+
 def _largest(lines: list[ResultLine]) -> list[ResultLine]:
     if len(lines) <= PRINTED:
         return lines
@@ -97,6 +104,7 @@ def _notes(said: Content, kept: list[ResultLine]) -> list[str]:
         complete=bool(said.order.scored_at),
         protocol=protocol,
         calibration=calibration,
+        kind=said.report.kind,
     )
     notes.append(f"Every result, unrounded: CSV with SHA-256 {digest}.")
     codes = sorted({code for line in kept for code in (*line.flags, line.failure) if code})

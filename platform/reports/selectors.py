@@ -18,6 +18,7 @@ from reports import genes, release, spreadsheet, svg
 from reports.content import ResultLine
 from reports.gathering import curve_of, result_lines
 from reports.locus import TELEPHONE
+from reports.models import ReportKind, ReportVersion
 
 PAGE = 50
 DRAWN = 50_000  # results in a picture
@@ -126,6 +127,7 @@ class Export:
     lines: list[ResultLine]
     calibration: str = ""  # digest of the table that probabilities are read from; blank: there are none
     in_error: bool = False  # the order was for the wrong patient
+    kind: str = ReportKind.UNSIGNED  # of the report that stands on these results
 
     @property
     def filename(self) -> str:
@@ -137,7 +139,7 @@ class Export:
         """The file."""
         return spreadsheet.write(
             self.lines, accession=self.accession, complete=self.complete, protocol=self.protocol, calibration=self.calibration,
-            in_error=self.in_error,
+            in_error=self.in_error, kind=self.kind,
         )  # fmt: skip
 
 
@@ -223,7 +225,8 @@ def results_export(actor: Actor, order: Order) -> Export | None:
     lines = result_lines(_results(run).order_by("item__ordinal"), curve)
     protocol = run.protocol if run.item_set.kind == "variant" else spreadsheet.WHOLE
     digest = curve.sha256 if curve else ""
-    return Export(order.accession, run.state == "scored", protocol, lines, digest, in_error=order.state == IN_ERROR)
+    in_error, kind = order.state == IN_ERROR, _kind(release.released_version(order), run)
+    return Export(order.accession, run.state == "scored", protocol, lines, digest, in_error=in_error, kind=kind)
 
 
 def results_after(actor: Actor, order: Order, *, after: int, limit: int) -> ResultPart | None:
@@ -233,18 +236,23 @@ def results_after(actor: Actor, order: Order, *, after: int, limit: int) -> Resu
         return None
     curve = curve_of(run)
     lines = result_lines(_results(run).filter(item__ordinal__gt=after).order_by("item__ordinal")[: limit + 1], curve)
-    complete = run.state == "scored"
+    complete, released = run.state == "scored", release.released_version(order)
     return ResultPart(
         lines=lines[:limit],
         more=len(lines) > limit,
         complete=complete,
-        report_state=spreadsheet.state(complete=complete),
-        released=release.released_version(order) is not None,
+        report_state=spreadsheet.state(complete=complete, kind=_kind(released, run)),
+        released=released is not None,
         items_done=run.items_done,
         items_total=run.items_total,
         protocol=run.protocol if run.item_set.kind == "variant" else spreadsheet.WHOLE,
         calibration=curve.sha256 if curve else "",
     )
+
+
+def _kind(released: ReportVersion | None, run: Run) -> str:
+    """What the results of a run stand under."""
+    return released.kind if released is not None and released.run_id == run.pk else ReportKind.UNSIGNED
 
 
 def _results(run: Run) -> QuerySet[Result]:

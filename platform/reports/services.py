@@ -8,14 +8,13 @@ from django.db import transaction
 from audit import reads
 from audit import services as audit
 from engine_queue.models import Run
-from foundation import clock
 from foundation.actor import Actor
-from foundation.errors import Refused
+from foundation.errors import NotFound, Refused
 from orders.machines import IN_ERROR
 from orders.models import Order
-from reports import release
-from reports.content import Heading, canonical, digest, parse
-from reports.gathering import again, gather, utc
+from reports import making, release
+from reports.content import parse
+from reports.gathering import again
 from reports.machines import REPORT
 from reports.models import ReportKind, ReportVersion
 
@@ -45,7 +44,7 @@ class Shown:
 
 
 def show(*, actor: Actor, order: Order) -> Shown:
-    """The version this person reads: in the laboratory the newest draft, made when first looked at; outside what was released.
+    """The version this person reads: what stands; before, in the laboratory, what waits for signatures, else the draft.
 
     Of an order that was entered in error nothing is made any more; the laboratory reads what there was, marked as such.
     """
@@ -59,9 +58,26 @@ def show(*, actor: Actor, order: Order) -> Shown:
     released = release.released_version(order)
     if released is not None and released.run_id == run.pk:
         return Shown(Door.OPEN, released)
+    open_one = making.waiting(order)
+    if open_one is not None and open_one.run_id == run.pk:
+        return Shown(Door.OPEN, open_one)
     if run.items_total > LARGEST:
         return Shown(Door.TOO_LARGE)
     return Shown(Door.OPEN, draft(order=order, run=run, actor=actor))
+
+
+def versions(actor: Actor, order: Order) -> list[ReportVersion]:
+    """The versions this person may read, the latest first; drafts that were discarded are for the audit trail."""
+    rows = order.reports.exclude(state="discarded").select_related("order").defer("content").order_by("-number")
+    return [version for version in rows if release.readable(actor, version)]
+
+
+def version_for(actor: Actor, order: Order, number: int) -> ReportVersion:
+    """One of them by its number. Raises `NotFound`, also for what he may not read."""
+    found: ReportVersion | None = order.reports.filter(number=number).select_related("order", "run__test_version").first()
+    if found is None or not release.readable(actor, found):
+        raise NotFound("There is no such version of this report here.")
+    return found
 
 
 def read(*, actor: Actor, order: Order, version: ReportVersion, action: str) -> None:
@@ -97,42 +113,16 @@ def draft(*, order: Order, run: Run, actor: Actor) -> ReportVersion:
         if locked.state == IN_ERROR:
             raise Refused(Door.IN_ERROR.value, code=release.Withheld.ENTERED_IN_ERROR)
         versions = locked.reports.order_by("-number")
-        newest = versions.first()
         current = versions.filter(run=run, kind=ReportKind.UNSIGNED, state="draft").first()
         if current is None:
-            return _create(locked, run, actor, number=newest.number + 1 if newest else 1)
-        if not _changed(current, locked, run):
+            return making.make(order=locked, run=run, actor=actor, kind=ReportKind.UNSIGNED)
+        if not changed(current, locked):
             return current
         audit.transition(REPORT, current, to="discarded", actor=actor, reason="report.facts-changed")
-        return _create(locked, run, actor, number=newest.number + 1 if newest else 1)
+        return making.make(order=locked, run=run, actor=actor, kind=ReportKind.UNSIGNED)
 
 
-def _changed(current: ReportVersion, order: Order, run: Run) -> bool:
-    said = parse(current.content)
-    return again(order=order, run=run, said=said) != said
-
-
-def _create(order: Order, run: Run, actor: Actor, *, number: int) -> ReportVersion:
-    now = clock.now()
-    text = canonical(
-        gather(order=order, run=run, heading=Heading(number=number, kind=ReportKind.UNSIGNED.value, drafted_at=utc(now)))
-    )
-    version = ReportVersion.objects.create(
-        order=order,
-        run=run,
-        ordering_organisation_id=order.ordering_organisation_id,
-        performing_laboratory_id=order.performing_laboratory_id,
-        number=number,
-        kind=ReportKind.UNSIGNED,
-        content=text,
-        content_sha256=digest(text),
-        created_at=now,
-    )
-    audit.record(
-        actor=actor,
-        action="report.drafted",
-        obj=version,
-        organisation_id=order.performing_laboratory_id,
-        facts={"order": str(order.pk), "run": str(run.pk), "number": number, "sha256": version.content_sha256},
-    )
-    return version
+def changed(version: ReportVersion, order: Order) -> bool:
+    """Whether the facts are no longer what a version says: then it is not what would be signed."""
+    said = parse(version.content)
+    return again(order=order, run=version.run, said=said) != said

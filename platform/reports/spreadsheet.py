@@ -8,6 +8,7 @@ from dataclasses import fields
 from typing import Any
 
 from reports.content import ResultLine
+from reports.models import ReportKind
 
 PROBABILITY = "probability"  # a column only where the test version has a calibration table, whose digest then stands in each row
 OF_ROW = tuple(field.name for field in fields(ResultLine) if field.name != PROBABILITY)
@@ -17,11 +18,14 @@ COLUMNS = ("accession", "report_state", *OF_PROTOCOL, *OF_ROW)
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def state(*, complete: bool, in_error: bool = False) -> str:
-    """What the rows are worth, on each of them: a file loses its name, and a row its file. No version signs anything yet."""
+def state(*, complete: bool, in_error: bool = False, kind: str = ReportKind.UNSIGNED) -> str:
+    """What the rows are worth, on each of them: a file loses its name, and a row its file. `kind` is of the report that stands."""
     if in_error:
         return "entered in error: wrong patient, not valid"
-    return "unsigned" if complete else "incomplete, unsigned"
+    if kind == ReportKind.UNSIGNED:
+        return "unsigned" if complete else "incomplete, unsigned"
+    said = ReportKind(kind).label.lower()
+    return f"{said}, not for clinical use" if kind.startswith("study") else said
 
 
 def write(
@@ -32,11 +36,12 @@ def write(
     protocol: Mapping[str, Any],
     calibration: str = "",
     in_error: bool = False,
+    kind: str = ReportKind.UNSIGNED,
 ) -> str:
     """RFC 4180 text with a heading; numbers as the shortest text that reads back to the same double."""
     given = [
         disarmed(accession),
-        state(complete=complete, in_error=in_error),
+        state(complete=complete, in_error=in_error, kind=kind),
         *(_cell(protocol.get(key)) for key in OF_PROTOCOL.values()),
     ]
     out = io.StringIO()
@@ -48,10 +53,16 @@ def write(
 
 
 def digest(
-    lines: Sequence[ResultLine], *, accession: str, complete: bool, protocol: Mapping[str, Any], calibration: str = ""
+    lines: Sequence[ResultLine],
+    *,
+    accession: str,
+    complete: bool,
+    protocol: Mapping[str, Any],
+    calibration: str = "",
+    kind: str = ReportKind.UNSIGNED,
 ) -> str:
     """SHA-256 of the file that `write` makes."""
-    made = write(lines, accession=accession, complete=complete, protocol=protocol, calibration=calibration)
+    made = write(lines, accession=accession, complete=complete, protocol=protocol, calibration=calibration, kind=kind)
     return hashlib.sha256(made.encode()).hexdigest()
 
 

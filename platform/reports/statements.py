@@ -2,8 +2,10 @@
 
 from reports import wording
 from reports.content import Content
+from reports.models import ReportKind
 
-INTERPRETATION = "No interpretation has been written and nobody has signed. The scores below stand as the engine gave them."
+NOBODY_SIGNED = "No interpretation has been written and nobody has signed. The scores below stand as the engine gave them."
+NOT_WRITTEN = "No interpretation was written. The scores below stand as the engine gave them."
 PROBABILITY = "Probability"  # the column, where a test version has a calibration table
 _SCORE = "The score says how much less (or more) expected the model finds the sequence with the change than without it."
 _STANDING = (
@@ -17,6 +19,20 @@ _CALIBRATED = (
     f"{_SCORE} It is not a probability itself; the probability beside it holds for variants like those that the calibration table "
     "was made from, and no category is derived from either."
 )
+
+
+def interpretation(said: Content) -> tuple[str, ...]:
+    """What the results mean, a paragraph each; or that nobody has said so."""
+    if said.interpretation.text:
+        return tuple(part.strip() for part in said.interpretation.text.splitlines() if part.strip())
+    return (NOBODY_SIGNED if said.report.kind == ReportKind.UNSIGNED else NOT_WRITTEN,)
+
+
+def interpreted_by(said: Content) -> str:
+    """Who wrote it, and when; blank: nobody."""
+    wrote = said.interpretation
+    when = wording.moment(wrote.written_at, said.laboratory.time_zone)
+    return f"Interpretation by {wrote.author}, {when}" if wrote.text else ""
 
 
 def score(said: Content) -> str:

@@ -9,10 +9,12 @@ from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
 from accounts.middleware import ActorRequest
+from foundation.actor import Actor
 from orders import selectors as orders
 from orders.models import Order
-from reports import document, pdf, selectors, services
+from reports import document, issuing, selectors, services
 from reports.answering import private
+from reports.models import ReportVersion
 
 
 @require_safe
@@ -26,7 +28,7 @@ def page(request: HttpRequest, pk: UUID) -> HttpResponse:
         return _no_report(request, order, shown.door.value, status=HTTPStatus.OK)
     services.read(actor=actor, order=order, version=shown.version, action="report.viewed")
     context = {"order": order, "version": shown.version, "document": document.compose(shown.version)}
-    return render(request, "reports/report.html", context)
+    return render(request, "reports/report.html", context | {"versions": services.versions(actor, order)})
 
 
 @require_safe
@@ -39,8 +41,41 @@ def pdf_file(request: HttpRequest, pk: UUID) -> HttpResponse:
     if shown.version is None:
         return _no_report(request, order, shown.door.value, status=_refusal(shown.door))
     services.read(actor=actor, order=order, version=shown.version, action="report.downloaded")
-    body = pdf.render(shown.version, document.compose(shown.version))
-    return _file(body, "application/pdf", f"{order.accession}-report-{shown.version.number}.pdf")
+    return _pdf(request, order, shown.version)
+
+
+@require_safe
+@private
+def version_page(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
+    """One version, whatever has become of it since: a superseded one is marked as such."""
+    actor, order, version = _version(request, pk, number)
+    services.read(actor=actor, order=order, version=version, action="report.viewed")
+    context = {"order": order, "version": version, "document": document.compose(version), "numbered": True}
+    return render(request, "reports/report.html", context | {"versions": services.versions(actor, order)})
+
+
+@require_safe
+@private
+def version_pdf(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
+    """The bytes that were issued; the name says what has become of them since."""
+    actor, order, version = _version(request, pk, number)
+    services.read(actor=actor, order=order, version=version, action="report.downloaded")
+    return _pdf(request, order, version)
+
+
+@require_safe
+@private
+def version_json(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
+    """The canonical text, the very bytes that are hashed and signed."""
+    actor, order, version = _version(request, pk, number)
+    services.read(actor=actor, order=order, version=version, action="report.viewed")
+    return _file(version.content.encode(), "application/json", f"{order.accession}-report-{number}.json")
+
+
+def _version(request: HttpRequest, pk: UUID, number: int) -> tuple[Actor, Order, ReportVersion]:
+    actor = cast(ActorRequest, request).actor
+    order = orders.order_for(actor, pk)
+    return actor, order, services.version_for(actor, order, number)
 
 
 @require_safe
@@ -62,6 +97,15 @@ def results_csv(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 def _no_report(request: HttpRequest, order: Order, words: str, *, status: HTTPStatus) -> HttpResponse:
     return render(request, "reports/no_report.html", {"order": order, "words": words}, status=status)
+
+
+def _pdf(request: HttpRequest, order: Order, version: ReportVersion) -> HttpResponse:
+    became = "" if version.state in ("draft", "released") else f"-{version.state.replace('_', '-')}"
+    try:
+        body = issuing.as_pdf(version)
+    except issuing.Damaged as error:
+        return _no_report(request, order, str(error), status=HTTPStatus.INTERNAL_SERVER_ERROR)
+    return _file(body, "application/pdf", f"{order.accession}-report-{version.number}{became}.pdf")
 
 
 def _refusal(door: services.Door) -> HTTPStatus:

@@ -21,8 +21,9 @@ OPEN = ["login", "logout", "health-live", "health-ready", "api"]
 OF_TOKENS = ["api-tokens", "api-token-revoke"]  # who keeps which: test_token_pages
 OF_AN_ORDER = [
     "order", "order-live", "order-cancel", "order-urgency", "order-delay", "order-comments", "order-attachments", "order-audit",
-    "order-audit.csv", "specimen", "report-page", "report-pdf", "order-results.csv",
+    "order-audit.csv", "specimen", "report-page", "report-pdf", "order-results.csv", "order-review", "order-sign", "order-correct",
 ]  # fmt: skip
+OF_A_VERSION = ["report-version", "report-version-pdf", "report-version-json"]  # of what is issued: tests/reports/test_doors
 OF_A_FILE = ["order-attachment", "order-attachment-withdraw"]
 OF_AN_UPLOAD = ["intake", "intake-finishes"]
 TO_REPEAT = ["order-repeat", "order-recollect"]
@@ -52,6 +53,7 @@ OF_A_PART = ["engine-part"]  # who gets it: test_waiting_parts
 OF_A_TRACE = ["engine-trace", "engine-trace.svg", "engine-trace.json"]  # who gets them: test_traces_page
 # a list of rows: who gets it
 LISTS = {
+    "validation": {"director", "model_steward"},
     "audit": {"director", "auditor"},
     "audit-chain": {"director", "auditor"},
     "audit-chain-live": {"director", "auditor"},
@@ -63,9 +65,9 @@ LISTS = {
 }
 ROWS = ["provider", "site", "test"]  # who gets them: test_directory_pages, test_offers_page
 DOORS = [
-    *OF_AN_ORDER, *OF_A_FILE, *OF_A_DRAFT, *OF_AN_UPLOAD, *TO_SEND, *FOR_ALL, *OF_THE_FORM, *OF_THE_ENGINE, *OF_A_TRACE, *OF_A_PART,
+    *OF_AN_ORDER, *OF_A_VERSION, *OF_A_FILE, *OF_A_DRAFT, *OF_AN_UPLOAD, *TO_SEND, *FOR_ALL, *OF_THE_FORM, *OF_THE_ENGINE,
+    *OF_A_TRACE, *OF_A_PART, *OF_IDENTITY, *OF_A_PATIENT, *PATIENTS, *OF_A_MERGE, *OF_A_NUMBER, *OF_A_LABORATORY, *LISTS, *ROWS,
     *AUDIT_REPORTS,
-    *OF_IDENTITY, *OF_A_PATIENT, *PATIENTS, *OF_A_MERGE, *OF_A_NUMBER, *OF_A_LABORATORY, *LISTS, *ROWS,
     *OF_A_MANIFEST, *TO_REMOVE, *OF_TOKENS, *OF_THE_LIST, *OF_QUESTIONS, *OF_A_QUESTION, *TO_ASK,
 ]  # fmt: skip
 # Who does what, written down a second time: not read from the table that the platform reads.
@@ -98,6 +100,7 @@ SEE_THE_ENGINE = {"analyst", "reviewer", "director", "model_steward", "operator"
 
 
 READ = [
+    *OF_A_VERSION,
     *OF_A_LABORATORY, *FOR_ALL, *OF_THE_ENGINE, "order-new", "bulk-new", "bulk-template", *OF_AN_ORDER, *OF_A_FILE,
     *OF_AN_UPLOAD, *OF_IDENTITY,
     *OF_A_PATIENT, *PATIENTS, *LISTS,
@@ -127,6 +130,8 @@ def address(name: str, order: Order) -> str:
         return reverse(name, args=[order.pk, "pack.zip"])
     if name == "question-file":
         return reverse(name, args=[order.pk, "answer.json"])
+    if name in OF_A_VERSION:
+        return reverse(name, args=[order.pk, 1])
     if name in OF_A_FILE:
         return reverse(name, args=[order.pk, file_of(order).pk])
     return reverse(name, args=[numbers[name]] if name in numbers else [])
@@ -186,7 +191,8 @@ def expected(role: Role, side: str) -> dict[str, int]:
         "order-identity": 403 if sees == 200 and role not in EDIT_IDENTITY else sees,
         "patients": 200 if role in SEE_ORDERS else 403,
         **dict.fromkeys(OF_A_PATIENT, sees if side == "hospital" else 404),  # the record is the hospital's
-        **dict.fromkeys(["report-pdf", "order-results.csv"], scores),
+        **dict.fromkeys(["report-pdf", "order-results.csv", "order-review", "order-sign", "order-correct"], scores),
+        **dict.fromkeys(OF_A_VERSION, 200 if scores == 200 else 404),  # the draft: to others there is none
         "to repeat": (302 if role in PLACE else 403) if sees == 200 else 404,  # elsewhere than at home with a refusal in words
         "to comment": (302 if role in COMMENT else 422) if sees == 200 else 404,
         "to attach": (302 if role in ATTACH else 422) if sees == 200 else 404,

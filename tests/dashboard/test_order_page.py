@@ -231,12 +231,13 @@ def test_a_cancelled_order_is_not_late(ward):
     assert "over</span>" not in page and "This order was cancelled" in page
 
 
-def test_a_scored_order_counts_down_to_nothing_and_says_what_is_not_built(ward):
+def test_a_scored_order_counts_down_to_nothing_and_leads_to_its_review(ward):
     order = ward.scored()
     forge(order, report_due=clock.now() - timedelta(hours=3), started_at=order.scored_at)
     for page in (read(ward.analyst(), "order", order.pk), read(ward.analyst(), "worklist")):
         assert 'role="timer"' not in page and "scored in 0.0 s" in page and "report was due" in page
-    assert "Review and release are not built in this version" in read(ward.analyst(), "order", order.pk)
+    assert reverse("order-review", args=[order.pk]) in read(ward.analyst(), "order", order.pk)
+    assert reverse("order-review", args=[order.pk]) not in read(ward.requester(), "order", order.pk)
 
 
 def test_results_that_are_late_stay_red(ward):

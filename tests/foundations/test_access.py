@@ -125,6 +125,7 @@ PROCESSES = [
 # … act for nobody: workers, sweepers, the demo seed.
 SERVICES = [
     "accounts/providers",
+    "accounts/step_up",
     "accounts/management/commands/edit_site",
     "accounts/sites",
     "accounts/programs",
@@ -153,13 +154,20 @@ SERVICES = [
     "orders/moving",
     "orders/patients",
     "orders/replacing",
+    "orders/rerunning",
     "orders/services",
     "orders/specimen_corrections",
     "orders/uploads",
     "orders/urgency",
     "questions/asking",
     "questions/services",
+    "registry/validation",
+    "reports/correcting",
+    "reports/interpreting",
+    "reports/making",
+    "reports/reviewing",
     "reports/services",
+    "reports/signing",
     "reports/wrong_patient",
     "storage/services",
 ]

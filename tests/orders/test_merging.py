@@ -15,7 +15,8 @@ from reports import document
 from reports.models import ReportVersion
 from tests.factories import make_actor, make_order, make_ready_intake, make_request
 from tests.orders.people import accessioner, contradicting, two_records
-from tests.reports.cases import copied, drafted, scored_order
+from tests.reports import signers
+from tests.reports.cases import drafted, scored_order
 
 pytestmark = pytest.mark.django_db
 
@@ -88,8 +89,7 @@ def test_a_report_that_was_made_keeps_what_it_says() -> None:
 def test_a_report_that_was_issued_reads_the_same_after_a_merge_and_after_undoing_it() -> None:
     first, _ = two_records()
     order = scored_order(intake=make_ready_intake(organisation=first.ordering_organisation))
-    issued = ReportVersion.objects.create(**copied(drafted(order), number=2, kind="preliminary"))
-    ReportVersion.objects.filter(pk=issued.pk).update(state="released", released_at=order.placed_at)
+    issued = signers.issued(order, signers.laboratory_of(order))
 
     def said() -> object:
         version = ReportVersion.objects.get(pk=issued.pk)

@@ -84,6 +84,10 @@ def run_of(order: Order) -> Run:
     return Run.objects.get(order_id=order.pk)
 
 
+def newest_run(order: Order) -> Run:
+    return Run.objects.filter(order_id=order.pk).order_by("-created_at")[0]
+
+
 def analyst(order: Order) -> Actor:
     return actor_for(make_user(role=Role.ANALYST, organisation=order.performing_laboratory))
 

@@ -8,7 +8,7 @@ from accounts.roles import Role
 from reports.models import ReportVersion
 from reports.selectors import results_export, results_panel
 from tests.factories import make_actor, make_laboratory, make_organisation, make_user
-from tests.reports import cases
+from tests.reports import cases, signers
 
 pytestmark = pytest.mark.django_db
 DOORS = ("report-page", "report-pdf", "order-results.csv")
@@ -83,3 +83,40 @@ def test_the_panel_and_the_export_are_doors_as_well(order):
     requester = make_actor(role=Role.REQUESTER, organisation=order.ordering_organisation)
     assert results_panel(requester, order) is None
     assert results_export(requester, order) is None
+
+
+@pytest.fixture(params=["approved", "signed once", "discarded", "preliminary unsigned", "correction waits"])
+def unreleased(request):
+    """An order in each state on the way to a release; the Δ that no door may show stands in the version that waits."""
+    order = signers.scored(signers=2, priority="stat", delta=lambda n: -5.5)
+    lab = signers.laboratory_of(order)
+    if request.param == "preliminary unsigned":
+        signers.reviewing.preliminary(order=order, actor=lab.actor(Role.REVIEWER), seen=signers.seen(order, lab).pk)
+        return order
+    waits = signers.approved(order, lab)
+    if request.param == "signed once":
+        signers.sign(waits, lab.actor(Role.REVIEWER))
+    if request.param == "discarded":
+        signers.reviewing.withdraw(order=order, actor=lab.actor(Role.REVIEWER), seen=waits.pk)
+    if request.param == "correction waits":
+        signers.signed(waits, lab)
+        signers.corrected(order, lab, "Words that nobody has signed.")
+    return cases.read(order)
+
+
+def test_as_requester_no_door_shows_what_is_not_released(unreleased):
+    order, stands = unreleased, unreleased.state == "reported"
+    client = Client()
+    client.force_login(make_user(role=Role.REQUESTER, organisation=order.ordering_organisation))
+    names = [*DOORS, "order", "order-live"]
+    addresses = [reverse(name, args=[order.pk]) for name in names] + [reverse("worklist.csv"), reverse("worklist")]
+    waits = order.reports.order_by("-number")[0]
+    for kind in ("report-version", "report-version-pdf", "report-version-json"):
+        address = reverse(kind, args=[order.pk, waits.number])
+        addresses.append(address)
+        assert client.get(address).status_code == 404
+    for name in ("order-review", "order-sign", "order-correct"):
+        assert client.get(reverse(name, args=[order.pk])).status_code == 403
+    bodies = "".join(client.get(address).content.decode(errors="replace") for address in addresses)
+    assert "Words that nobody has signed" not in bodies
+    assert stands or (SCORE not in bodies and "-5.5" not in bodies)

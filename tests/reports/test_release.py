@@ -9,6 +9,7 @@ from reports import release
 from reports.models import ReportVersion
 from reports.release import Standing, Withheld
 from tests.factories import make_actor, make_laboratory, make_organisation
+from tests.forging import forging
 from tests.reports import cases
 
 SIGNED = Standing(
@@ -37,6 +38,7 @@ def test_a_signed_preliminary_report_of_a_scored_order_is_releasable():
         ({"order_state": "cancelled"}, Withheld.CANCELLED),
         ({"order_state": "rejected"}, Withheld.CANCELLED),
         ({"state": "discarded"}, Withheld.DISCARDED),
+        ({"state": "superseded"}, Withheld.SUPERSEDED),
         ({"state": "entered_in_error"}, Withheld.ENTERED_IN_ERROR),
     ],
 )
@@ -89,8 +91,8 @@ def test_an_analyst_of_another_laboratory_is_a_stranger():
 def test_a_version_forced_to_released_without_a_signature_opens_nothing():
     order = cases.ordered_by(make_organisation())
     draft = cases.drafted(order)
-    forced = ReportVersion.objects.create(**cases.copied(draft, kind="preliminary", number=9))
-    ReportVersion.objects.filter(pk=forced.pk).update(state="released")
+    with forging():
+        ReportVersion.objects.create(**cases.copied(draft, kind="preliminary", number=9), state="released")
     requester = make_actor(role=Role.REQUESTER, organisation=order.ordering_organisation)
     assert not release.may_see_scores(requester, order)
     assert release.run_to_show(requester, order) is None

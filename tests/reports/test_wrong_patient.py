@@ -21,7 +21,8 @@ from reports.services import Door, show
 from tests.dashboard.desk import Desk, vcf
 from tests.dashboard.people import Ward, logged_in, read
 from tests.factories import make_actor, make_laboratory, make_order
-from tests.reports.cases import analyst, copied, drafted, scored_order
+from tests.reports import signers
+from tests.reports.cases import analyst, drafted, scored_order
 
 pytestmark = pytest.mark.django_db
 
@@ -63,12 +64,13 @@ def test_the_laboratory_reads_what_there_was_and_nothing_new_is_drafted() -> Non
 
 def test_a_released_report_is_recalled_only_by_who_may_correct_reports() -> None:
     order = scored_order()
-    ReportVersion.objects.create(**copied(drafted(order), number=2, kind="final", released_at=order.placed_at))
+    signers.issued(order, signers.laboratory_of(order))
+    order.refresh_from_db()
     with pytest.raises(NotPermitted):
         declared(order)
     assert not wrong_patient.may_declare(make_actor(role=Role.ACCESSIONER, organisation=order.performing_laboratory), order)
     declared(order, Role.REVIEWER)
-    assert set(ReportVersion.objects.values_list("state", flat=True)) == {"entered_in_error"}
+    assert set(ReportVersion.objects.values_list("state", flat=True)) == {"entered_in_error", "discarded"}
 
 
 @pytest.mark.parametrize("role", [Role.REQUESTER, Role.ANALYST, Role.SERVICE])

@@ -17,7 +17,7 @@ from interop.api.security import ApiRequest, Token
 from interop.problems import ApiError
 from orders import selectors as orders
 from orders.models import Order
-from reports import document, pdf, release, selectors, services
+from reports import issuing, release, selectors, services
 from reports.content import Content, ResultLine
 from reports.models import ReportVersion
 
@@ -104,8 +104,7 @@ def get_pdf(request: ApiRequest, pk: UUID) -> HttpResponse:
     order = orders.order_for(request.auth, pk)
     version = _version(request.auth, order)
     services.read(actor=request.auth, order=order, version=version, action="report.downloaded")
-    body = pdf.render(version, document.compose(version))
-    return _attachment(body, "application/pdf", f"{order.accession}-report-{version.number}.pdf")
+    return _attachment(issuing.as_pdf(version), "application/pdf", f"{order.accession}-report-{version.number}.pdf")
 
 
 def _version(actor: Actor, order: Order) -> ReportVersion:

@@ -6,9 +6,9 @@ from typing import Any
 from interop.fhir import shown, statuses, systems
 from interop.fhir.shown import Resource, filled, instant
 from orders.models import Order
-from reports import release
+from reports import release, wording
 from reports.content import Content, ResultLine, parse
-from reports.models import ReportVersion
+from reports.models import REVISED, ReportKind, ReportVersion
 
 MOST = 1_000  # results told one by one; beyond them, the forms hold them all
 _LOINC = {
@@ -48,7 +48,7 @@ def _told(order: Order, version: ReportVersion, status: str) -> Resource:
     device = _device(content)
     observations = [_observation(order, content, line, status) for line in lines]
     forms = [
-        {"contentType": media, "url": f"/api/v1/orders/{order.pk}/{name}", "title": title, "creation": instant(version.created_at)}
+        {"contentType": media, "url": f"/api/v1/orders/{order.pk}/{name}", "title": title, "creation": instant(version.released_at)}
         for media, name, title in _FORMS
     ]
     return {
@@ -56,9 +56,20 @@ def _told(order: Order, version: ReportVersion, status: str) -> Resource:
         "effectiveDateTime": content.specimen.collected_at,
         "issued": instant(version.released_at),
         "performer": [{"display": content.laboratory.name}],
+        "resultsInterpreter": [
+            {"display": name} for name in version.signatures.order_by("at").values_list("printed_name", flat=True)
+        ],
+        "conclusion": _conclusion(version, content),
         "result": [{"reference": f"#{observation['id']}"} for observation in observations],
         "presentedForm": forms,
     }
+
+
+def _conclusion(version: ReportVersion, content: Content) -> str:
+    """The interpretation, behind what a reader must know of the report before he reads it."""
+    kind = ReportKind(version.kind).label if version.kind in REVISED else ""
+    use = wording.use_banner(content.test.intended_use, validated=content.test.validated)
+    return "\n".join(filter(None, (use, kind, content.report.reason, content.interpretation.text)))
 
 
 def _device(content: Content) -> Resource:

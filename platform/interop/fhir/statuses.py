@@ -43,6 +43,10 @@ KINDS = {  # of a released report version; what is unsigned is never released
     ReportKind.FINAL: "final",
     ReportKind.CORRECTED: "corrected",
     ReportKind.AMENDED: "amended",
+    # A study report is signed and is not for clinical use: no reader may take it for a final result.
+    ReportKind.STUDY: "preliminary",
+    ReportKind.STUDY_CORRECTED: "preliminary",
+    ReportKind.STUDY_AMENDED: "preliminary",
 }
 VERSIONS = {  # states of a report version: what its report is, where that is not for its kind or the order to say
     "draft": None,

@@ -13,7 +13,6 @@ from orders import services, urgency
 from orders.machines import ORDER
 from orders.models import Order
 from registry.priority import Priority
-from reports import release
 from reports.machines import REPORT
 from reports.models import ReportKind, ReportVersion
 from tests.dashboard.desk import vcf
@@ -21,7 +20,7 @@ from tests.factories import make_organisation
 from tests.interop.caller import Site
 from tests.interop.fhir.sender import Sender, document, issues, patient, specimen
 from tests.interop.fhir.shapes import require_valid
-from tests.reports import cases
+from tests.reports import cases, signers
 
 pytestmark = pytest.mark.django_db
 SYSTEM = "https://hospital.example/orders"
@@ -157,12 +156,9 @@ class TestReports:
         assert answer.json()["status"] == "registered" and "result" not in answer.json() and b"5.53125" not in answer.content
         assert not {"contained", "presentedForm", "conclusion"} & set(answer.json()) and not ReportVersion.objects.exists()
 
-    def test_a_released_version_tells_scores_and_no_diagnosis(self, monkeypatch):
-        """Signatures come later, so nothing can be released yet: the door is opened here by hand."""
+    def test_a_released_version_tells_scores_and_no_diagnosis(self):
         order = cases.ordered_by(make_organisation())
-        version = cases.drafted(order)
-        version.kind = ReportKind.PRELIMINARY
-        monkeypatch.setattr(release, "released_version", lambda order: version)
+        signers.issued(order, signers.laboratory_of(order))
         found = reader(order).get(f"/DiagnosticReport/{order.pk}").json()
         scores = [one for one in found["contained"] if one["resourceType"] == "Observation"]
         assert found["status"] == "preliminary" and len(found["result"]) == len(scores) == order.items_total
@@ -172,16 +168,15 @@ class TestReports:
         assert first["device"] == {"reference": "#model"} and first["status"] == "preliminary" and "interpretation" not in first
         components = {one["code"]["coding"][0]["code"]: one["valueString"] for one in first["component"]}
         assert {"48013-7", "69547-8", "69551-0", "position"} == set(components)
-        assert not {"conclusion", "conclusionCode"} & set(found)
+        assert "conclusionCode" not in found and found["conclusion"] == "DEMONSTRATION – NOT FOR CLINICAL USE"
+        assert found["resultsInterpreter"] == [{"display": "Reviewer"}]
         assert [form["url"] for form in found["presentedForm"]] == [
             f"/api/v1/orders/{order.pk}/report.pdf", f"/api/v1/orders/{order.pk}/results.csv",
         ]  # fmt: skip
 
     def test_a_failed_item_says_so_and_too_many_are_left_to_the_files(self, monkeypatch):
         order = cases.ordered_by(make_organisation(), delta=lambda n: None if n == 1 else -1.0)
-        version = cases.drafted(order)
-        version.kind = ReportKind.FINAL
-        monkeypatch.setattr(release, "released_version", lambda order: version)
+        signers.issued(order, signers.laboratory_of(order))
         found = reader(order).get(f"/DiagnosticReport/{order.pk}").json()
         assert (
             "valueQuantity" not in found["contained"][2] and found["contained"][2]["dataAbsentReason"]["text"] == "engine.no-score"

@@ -1,0 +1,85 @@
+"""One journey: review, two signatures, a correction, and its two signatures by people who did not write it."""
+
+import pytest
+from playwright.sync_api import expect
+
+from accounts.models import User
+from accounts.services import actor_for
+from orders import checking, uploads
+from orders.models import Intake
+from registry.models import TestVersion
+from tests.browser.form import TEST, first_records
+from tests.browser.served import elsewhere
+from tests.browser.test_every_page import serious
+from tests.browser.test_identity_pages import fits
+from tests.factories import PASSWORD
+from tests.reports import cases
+
+pytestmark = pytest.mark.browser
+
+
+def scored():
+    """An order of the demo laboratory on three real records, with results."""
+    actor = actor_for(User.objects.get(email__startswith="accessioner@"))
+    test = TestVersion.objects.get(definition__name=TEST, offered=True)
+    home, chunks = next(iter(actor.organisations("place"))), [first_records(3).encode()]
+    intake = uploads.start_intake(actor=actor, test_version=test, ordering_organisation_id=home, chunks=chunks, filename="lexA.vcf")
+    checking.check_intake(intake.pk)
+    return cases.scored_order(intake=Intake.objects.get(pk=intake.pk))
+
+
+def sign(page, says):
+    page.fill("#id_password", PASSWORD)
+    page.locator("#sign").get_by_role("button", name="Sign").press("Enter")
+    expect(page.locator("p.good")).to_contain_text(says)
+
+
+def looked_at(page):
+    assert serious(page) == []
+    fits(page)
+
+
+def test_review_sign_second_sign_correct_and_sign_again_by_two_people(person):
+    order = elsewhere(scored)
+    here = f"/orders/{order.pk}"
+    analyst, reviewer, second, director = (
+        person(mailbox).page for mailbox in ("analyst", "reviewer", "second-reviewer", "director")
+    )
+    analyst.goto(f"{here}/review")
+    analyst.fill("#id_text", "Two of the three changes are in the open reading frame.")
+    analyst.get_by_role("button", name="Keep the interpretation").click()
+    expect(analyst.locator("#interpretation")).to_contain_text("By Anna Analyst")
+    expect(analyst.locator("#decision")).to_contain_text("Your role does not include reviewing")
+
+    reviewer.goto(f"{here}/")
+    reviewer.click("#review-link")
+    looked_at(reviewer)
+    reviewer.get_by_role("button", name="Approve").press("Enter")
+    expect(reviewer.locator("#signing")).to_contain_text("Still missing")
+    looked_at(reviewer)
+    reviewer.fill("#id_password", "not it at all")
+    reviewer.locator("#sign").get_by_role("button", name="Sign").click()
+    expect(reviewer.locator("[role=alert]")).to_contain_text("That is not your password")
+    sign(reviewer, "Another person signs next")
+    expect(reviewer.locator("#signing")).to_contain_text("You have signed already")
+
+    director.goto(f"{here}/sign")
+    sign(director, "the report is issued")
+    expect(director.locator("#signatures")).to_contain_text("Dr Robin Review")
+    looked_at(director)
+
+    reviewer.goto(f"{here}/")
+    reviewer.click("#correct-link")
+    looked_at(reviewer)
+    reviewer.fill("#id_reason", "One change was counted twice.")
+    reviewer.fill("#id_text", "One of the three changes is in the open reading frame.")
+    reviewer.get_by_role("button", name="Make the new version").click()
+    expect(reviewer.locator("#signing")).to_contain_text("You wrote the interpretation")
+    for page, says in ((second, "Another person signs next"), (director, "the report is issued")):
+        page.goto(f"{here}/sign")
+        sign(page, says)
+    expect(director.locator(".banner").first).to_contain_text("CORRECTED REPORT")
+    expect(director.locator("#versions")).to_contain_text("superseded")
+    looked_at(director)
+    director.goto("/validation/")
+    looked_at(director)

@@ -1,0 +1,121 @@
+"""Approve, return, reject; preliminary reports of STAT; two reviewers on one draft."""
+
+import pytest
+
+from accounts.roles import Role
+from engine_queue.models import Run
+from foundation.errors import NotPermitted, Stale
+from orders.errors import InvalidOrder
+from reports import document, release, reviewing, services
+from reports.content import parse
+from reports.models import ReportVersion, Review
+from tests.factories import make_actor
+from tests.orders.test_runs_beside import settled
+from tests.reports import cases, signers
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def order():
+    return signers.scored()
+
+
+@pytest.fixture
+def lab(order):
+    return signers.laboratory_of(order)
+
+
+def test_approval_keeps_what_was_seen_and_makes_the_version_to_sign_with_the_words_of_the_interpretation(order, lab):
+    signers.interpret(order, lab, "First line.\n\nSecond line.")
+    draft = signers.seen(order, lab)
+    version = reviewing.approve(order=order, actor=lab.actor(Role.REVIEWER), seen=draft.pk, note="looked at twice")
+    review = Review.objects.get()
+    assert (review.decision, review.seen_sha256, review.note) == ("approve", draft.content_sha256, "looked at twice")
+    printed = document.compose(version)
+    assert printed.interpretation == ("First line.", "Second line.") and printed.interpreted_by.startswith(
+        "Interpretation by Analyst"
+    )
+    draft.refresh_from_db()
+    assert (draft.state, version.state, version.kind, version.author_id) == (
+        "discarded",
+        "draft",
+        "study",
+        lab.user(Role.ANALYST).pk,
+    )
+
+
+def test_of_two_reviewers_the_second_reads_who_was_quicker(order, lab):
+    draft = signers.seen(order, lab)
+    reviewing.approve(order=order, actor=lab.actor(Role.REVIEWER), seen=draft.pk)
+    with pytest.raises(Stale, match="Reviewer was quicker: approved"):
+        reviewing.reject(order=order, actor=lab.actor(Role.DIRECTOR), seen=draft.pk, note="no")
+    assert cases.read(order).state == "awaiting_review"
+
+
+def test_a_stale_page_decides_nothing(order, lab):
+    draft = signers.seen(order, lab)
+    signers.interpret(order, lab)
+    with pytest.raises(Stale, match="changed since you opened"):
+        reviewing.approve(order=order, actor=lab.actor(Role.REVIEWER), seen=draft.pk)
+    assert not Review.objects.exists()
+
+
+def test_a_returned_order_is_another_run_and_comes_back_when_that_is_scored(order, lab):
+    draft, first = signers.seen(order, lab), cases.newest_run(order)
+    with pytest.raises(InvalidOrder, match="Say why it is run again"):
+        reviewing.send_back(order=order, actor=lab.actor(Role.REVIEWER), seen=draft.pk, note=" ")
+    again = reviewing.send_back(order=order, actor=lab.actor(Role.REVIEWER), seen=draft.pk, note="flags everywhere")
+    order = cases.read(order)
+    assert (order.state, order.items_done, order.scored_at) == ("in_analysis", 0, None)
+    assert (again.kind, again.supersedes, set(again.jobs.values_list("attempt", flat=True))) == ("repeat", first, {0})
+    assert (again.model_version, again.protocol, again.item_set) == (first.model_version, first.protocol, first.item_set)
+    settled(again)
+    order = cases.read(order)
+    assert (order.state, order.items_done) == ("awaiting_review", order.items_total)
+    assert Run.objects.get(pk=first.pk).state == "scored"
+    assert signers.issued(order, lab).run == again
+
+
+def test_rejected_results_end_the_order_and_the_requester_reads_why(order, lab):
+    draft = signers.seen(order, lab)
+    reviewing.reject(order=order, actor=lab.actor(Role.REVIEWER), seen=draft.pk, note="wrong sample")
+    order = cases.read(order)
+    assert (order.state, order.cancelled_reason) == ("cancelled", "The results were rejected on review: wrong sample")
+    assert not order.reports.exclude(state="discarded").exists()
+    requester = make_actor(role=Role.REQUESTER, organisation=order.ordering_organisation)
+    assert services.show(actor=requester, order=order).version is None and not release.may_see_scores(requester, order)
+
+
+def test_a_stat_order_has_a_preliminary_report_by_one_permitted_person_and_then_its_own():
+    order = signers.scored(priority="stat", signers=2)
+    lab = signers.laboratory_of(order)
+    requester = make_actor(role=Role.REQUESTER, organisation=order.ordering_organisation)
+    with pytest.raises(NotPermitted):
+        reviewing.preliminary(order=order, actor=lab.actor(Role.ANALYST), seen=signers.seen(order, lab).pk)
+    version = reviewing.preliminary(order=order, actor=lab.actor(Role.REVIEWER), seen=signers.seen(order, lab).pk)
+    assert not release.may_see_scores(requester, order)
+    signers.sign(version, lab.actor(Role.REVIEWER))
+    order = cases.read(order)
+    assert (
+        release.released_version(order) == version and order.state == "awaiting_review" and release.may_see_scores(requester, order)
+    )
+    assert "PRELIMINARY REPORT" in document.compose(version).banners
+    final = signers.issued(order, lab)
+    version.refresh_from_db()
+    assert (version.state, final.supersedes, cases.read(order).state) == ("superseded", version, "reported")
+    assert parse(final.content).report.supersedes == version.number
+
+
+def test_there_is_no_preliminary_report_of_a_routine_order(order, lab):
+    with pytest.raises(reviewing.OnlyStat):
+        reviewing.preliminary(order=order, actor=lab.actor(Role.REVIEWER), seen=signers.seen(order, lab).pk)
+
+
+def test_what_waits_can_be_taken_back_and_approved_again(order, lab):
+    waits = signers.approved(order, lab)
+    reviewing.withdraw(order=order, actor=lab.actor(Role.DIRECTOR), seen=waits.pk)
+    waits.refresh_from_db()
+    again = signers.issued(cases.read(order), lab)
+    assert (waits.state, again.state, again.number > waits.number) == ("discarded", "released", True)
+    assert ReportVersion.objects.filter(state="released").count() == 1
