@@ -1,5 +1,8 @@
 """One journey: review, two signatures, a correction, and its two signatures by people who did not write it."""
 
+import os
+from pathlib import Path
+
 import pytest
 from playwright.sync_api import expect
 
@@ -9,13 +12,13 @@ from orders import checking, uploads
 from orders.models import Intake
 from registry.models import TestVersion
 from tests.browser.form import TEST, first_records
-from tests.browser.served import elsewhere
+from tests.browser.served import NARROW, WIDE, elsewhere
 from tests.browser.test_every_page import serious
-from tests.browser.test_identity_pages import fits
 from tests.factories import PASSWORD
 from tests.reports import cases
 
 pytestmark = pytest.mark.browser
+PICTURES = os.environ.get("SCREENSHOTS", "")  # a folder, for docs/screenshots
 
 
 def scored():
@@ -34,9 +37,14 @@ def sign(page, says):
     expect(page.locator("p.good")).to_contain_text(says)
 
 
-def looked_at(page):
+def looked_at(page, name):
+    """Nothing serious under axe, nothing to the side; and a picture where one is asked for."""
     assert serious(page) == []
-    fits(page)
+    for size in (NARROW, WIDE):
+        page.set_viewport_size(size)
+        assert page.evaluate("document.documentElement.scrollWidth") <= size["width"], name
+        if PICTURES:
+            page.screenshot(path=Path(PICTURES) / f"{name}-{size['width']}.png", full_page=True)
 
 
 def test_review_sign_second_sign_correct_and_sign_again_by_two_people(person):
@@ -53,10 +61,10 @@ def test_review_sign_second_sign_correct_and_sign_again_by_two_people(person):
 
     reviewer.goto(f"{here}/")
     reviewer.click("#review-link")
-    looked_at(reviewer)
+    looked_at(reviewer, "review")
     reviewer.get_by_role("button", name="Approve").press("Enter")
     expect(reviewer.locator("#signing")).to_contain_text("Still missing")
-    looked_at(reviewer)
+    looked_at(reviewer, "sign")
     reviewer.fill("#id_password", "not it at all")
     reviewer.locator("#sign").get_by_role("button", name="Sign").click()
     expect(reviewer.locator("[role=alert]")).to_contain_text("That is not your password")
@@ -66,11 +74,11 @@ def test_review_sign_second_sign_correct_and_sign_again_by_two_people(person):
     director.goto(f"{here}/sign")
     sign(director, "the report is issued")
     expect(director.locator("#signatures")).to_contain_text("Dr Robin Review")
-    looked_at(director)
+    looked_at(director, "report-issued")
 
     reviewer.goto(f"{here}/")
     reviewer.click("#correct-link")
-    looked_at(reviewer)
+    looked_at(reviewer, "correct")
     reviewer.fill("#id_reason", "One change was counted twice.")
     reviewer.fill("#id_text", "One of the three changes is in the open reading frame.")
     reviewer.get_by_role("button", name="Make the new version").click()
@@ -80,6 +88,6 @@ def test_review_sign_second_sign_correct_and_sign_again_by_two_people(person):
         sign(page, says)
     expect(director.locator(".banner").first).to_contain_text("CORRECTED REPORT")
     expect(director.locator("#versions")).to_contain_text("superseded")
-    looked_at(director)
+    looked_at(director, "report-corrected")
     director.goto("/validation/")
-    looked_at(director)
+    looked_at(director, "validation")

@@ -100,10 +100,9 @@ SEE_THE_ENGINE = {"analyst", "reviewer", "director", "model_steward", "operator"
 
 
 READ = [
-    *OF_A_VERSION,
     *OF_A_LABORATORY, *FOR_ALL, *OF_THE_ENGINE, "order-new", "bulk-new", "bulk-template", *OF_AN_ORDER, *OF_A_FILE,
     *OF_AN_UPLOAD, *OF_IDENTITY,
-    *OF_A_PATIENT, *PATIENTS, *LISTS,
+    *OF_A_PATIENT, *PATIENTS, *LISTS, *OF_A_VERSION,
 ]  # fmt: skip
 
 

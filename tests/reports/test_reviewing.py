@@ -9,7 +9,7 @@ from orders.errors import InvalidOrder
 from reports import document, release, reviewing, services
 from reports.content import parse
 from reports.models import ReportVersion, Review
-from tests.factories import make_actor
+from tests.factories import make_actor, make_order
 from tests.orders.test_runs_beside import settled
 from tests.reports import cases, signers
 
@@ -61,8 +61,12 @@ def test_a_stale_page_decides_nothing(order, lab):
     assert not Review.objects.exists()
 
 
-def test_a_returned_order_is_another_run_and_comes_back_when_that_is_scored(order, lab):
-    draft, first = signers.seen(order, lab), cases.newest_run(order)
+def test_a_returned_order_is_another_run_and_comes_back_when_that_is_scored():
+    order = make_order(variants=4)
+    lab, first = signers.laboratory_of(order), cases.newest_run(order)
+    settled(first)
+    order = cases.read(order)
+    draft = signers.seen(order, lab)
     with pytest.raises(InvalidOrder, match="Say why it is run again"):
         reviewing.send_back(order=order, actor=lab.actor(Role.REVIEWER), seen=draft.pk, note=" ")
     again = reviewing.send_back(order=order, actor=lab.actor(Role.REVIEWER), seen=draft.pk, note="flags everywhere")
