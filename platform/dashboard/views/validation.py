@@ -10,7 +10,7 @@ from accounts.middleware import ActorRequest
 from accounts.roles import Verb
 from dashboard import validation_page
 from dashboard.views.responses import page
-from foundation.errors import HelicaseError
+from foundation.errors import Refused, Stale
 
 
 @require_http_methods(["GET", "POST"])
@@ -23,7 +23,7 @@ def validation(request: ActorRequest) -> HttpResponse:
         return render(request, "dashboard/validation.html", validation_page.page(request.actor))
     try:
         said = validation_page.decide(request.actor, request.POST)
-    except HelicaseError as error:
+    except (Refused, Stale) as error:
         shown = validation_page.refused(request.actor, request.POST, error)
         return render(request, "dashboard/validation.html", shown, status=409)
     messages.success(request, said)
