@@ -47,19 +47,16 @@ def looked_at(page, name):
             page.screenshot(path=Path(PICTURES) / f"{name}-{size['width']}.png", full_page=True)
 
 
-def test_review_sign_second_sign_correct_and_sign_again_by_two_people(person):
-    order = elsewhere(scored)
-    here = f"/orders/{order.pk}"
-    analyst, reviewer, second, director = (
-        person(mailbox).page for mailbox in ("analyst", "reviewer", "second-reviewer", "director")
-    )
-    analyst.goto(f"{here}/review")
+def interpreted(analyst):
+    """An analyst writes what the results mean, and decides nothing."""
     analyst.fill("#id_text", "Two of the three changes are in the open reading frame.")
     analyst.get_by_role("button", name="Keep the interpretation").click()
     expect(analyst.locator("#interpretation")).to_contain_text("By Anna Analyst")
     expect(analyst.locator("#decision")).to_contain_text("Your role does not include reviewing")
 
-    reviewer.goto(f"{here}/")
+
+def reviewed_and_signed(reviewer):
+    """By keyboard, with a wrong password first."""
     reviewer.click("#review-link")
     looked_at(reviewer, "review")
     reviewer.get_by_role("button", name="Approve").press("Enter")
@@ -71,18 +68,30 @@ def test_review_sign_second_sign_correct_and_sign_again_by_two_people(person):
     sign(reviewer, "Another person signs next")
     expect(reviewer.locator("#signing")).to_contain_text("You have signed already")
 
-    director.goto(f"{here}/sign")
-    sign(director, "the report is issued")
-    expect(director.locator("#signatures")).to_contain_text("Dr Robin Review")
-    looked_at(director, "report-issued")
 
-    reviewer.goto(f"{here}/")
+def corrected(reviewer):
     reviewer.click("#correct-link")
     looked_at(reviewer, "correct")
     reviewer.fill("#id_reason", "One change was counted twice.")
     reviewer.fill("#id_text", "One of the three changes is in the open reading frame.")
     reviewer.get_by_role("button", name="Make the new version").click()
     expect(reviewer.locator("#signing")).to_contain_text("You wrote the interpretation")
+
+
+def test_review_sign_second_sign_correct_and_sign_again_by_two_people(person):
+    order = elsewhere(scored)
+    here = f"/orders/{order.pk}"
+    analyst, reviewer, second, director = (person(who).page for who in ("analyst", "reviewer", "second-reviewer", "director"))
+    analyst.goto(f"{here}/review")
+    interpreted(analyst)
+    reviewer.goto(f"{here}/")
+    reviewed_and_signed(reviewer)
+    director.goto(f"{here}/sign")
+    sign(director, "the report is issued")
+    expect(director.locator("#signatures")).to_contain_text("Dr Robin Review")
+    looked_at(director, "report-issued")
+    reviewer.goto(f"{here}/")
+    corrected(reviewer)
     for page, says in ((second, "Another person signs next"), (director, "the report is issued")):
         page.goto(f"{here}/sign")
         sign(page, says)

@@ -88,7 +88,7 @@ def test_a_requester_sees_how_far_it_is_and_never_a_score(ward, name, query):
 
 def test_a_requester_reads_when_results_are_shown(ward):
     order = ward.scored()
-    assert "Results are shown after release" in read(ward.requester(), "order", order.pk)
+    assert "Results are shown when the report is released" in read(ward.requester(), "order", order.pk)
 
 
 def test_scores_are_shown_when_all_are_there_or_when_asked_for(ward):

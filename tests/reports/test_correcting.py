@@ -10,6 +10,7 @@ from reports import correcting, document, interpreting, issuing, release, wrong_
 from reports.content import Change, parse
 from tests.dashboard.people import logged_in
 from tests.factories import make_actor
+from tests.forging import forging
 from tests.reports import cases, signers
 
 pytestmark = pytest.mark.django_db
@@ -27,7 +28,8 @@ def lab(order):
 
 def test_a_correction_says_what_changed_and_why_and_supersedes_when_it_is_signed(order, lab):
     first = signers.issued(order, lab)
-    Patient.objects.filter(pk=order.patient_id).update(family_name="Mustermann")
+    with forging():
+        Patient.objects.filter(pk=order.patient_id).update(family_name="Mustermann")
     second = signers.corrected(order, lab)
     assert release.released_version(order) == first  # until it is signed
     second = signers.signed(second, lab)

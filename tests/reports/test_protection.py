@@ -21,7 +21,7 @@ IGNORE = (
 )
 
 
-def refused(sql: str, *values: object, says: str = "") -> None:
+def refused(sql: str, *values: object, says: str = ".") -> None:
     with pytest.raises(DatabaseError, match=says), transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(sql, values)
         cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")

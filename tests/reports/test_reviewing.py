@@ -67,7 +67,7 @@ def test_a_returned_order_is_another_run_and_comes_back_when_that_is_scored():
     settled(first)
     order = cases.read(order)
     draft = signers.seen(order, lab)
-    with pytest.raises(InvalidOrder, match="Say why it is run again"):
+    with pytest.raises(InvalidOrder):
         reviewing.send_back(order=order, actor=lab.actor(Role.REVIEWER), seen=draft.pk, note=" ")
     again = reviewing.send_back(order=order, actor=lab.actor(Role.REVIEWER), seen=draft.pk, note="flags everywhere")
     order = cases.read(order)
