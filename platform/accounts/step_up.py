@@ -53,7 +53,7 @@ def prove(*, actor: Actor, about: About, given: str, method: str = "password") -
 
     Called outside of a transaction, so that what it tells stays whatever becomes of the deed.
     """
-    user = User.objects.filter(pk=actor.id, is_active=True, responsible=None).first()
+    user = User.objects.filter(pk=actor.id, is_active=True, responsible=None).first() if actor.id else None
     if user is None or actor.token:
         raise NotProven("Programs prove nothing: a person does this on a page.", code="step-up.no-person")
     horizon = clock.now() - WITHIN

@@ -25,7 +25,7 @@ from orders.replacing import may_replace
 from orders.specimen_models import condition_in_words
 from reports import wrong_patient
 from reports.interpreting import STATES
-from reports.making import waiting
+from reports.models import ReportKind
 from reports.release import may_see_scores
 from reports.selectors import ResultsPanel, asked, results_panel
 from reports.services import versions
@@ -168,11 +168,11 @@ def whole(actor: Actor, order: Order, parameters: Mapping[str, str]) -> dict[str
 def _report(actor: Actor, order: Order) -> dict[str, object]:
     """The versions of the report, and what this person may do with them next."""
     laboratory = order.performing_laboratory_id
-    inside = actor.may(Verb.VIEW_UNRELEASED, laboratory)
+    inside, found = actor.may(Verb.VIEW_UNRELEASED, laboratory), versions(actor, order)
     return {
-        "versions": versions(actor, order),
+        "versions": found,
         "may_review": inside and order.state in STATES,
-        "may_sign": inside and waiting(order) is not None,
+        "may_sign": inside and any(one.state == "draft" and one.kind != ReportKind.UNSIGNED for one in found),
         "may_correct": order.state == "reported" and actor.may(Verb.CORRECT, laboratory),
     }
 

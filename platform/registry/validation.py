@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Sequence
+from typing import Any
 from uuid import UUID
 
 from django.db import IntegrityError, transaction
@@ -43,7 +44,7 @@ def propose(*, actor: Actor, test_version: TestVersion, statement: str) -> Valid
     said = statement.strip()
     if not said or len(said) > LONGEST:
         raise Incomplete(None if not said else f"The statement has more than {LONGEST:,} characters.", code="validation.incomplete")
-    if test_version.intended_use != IntendedUse.CLINICAL or not deployment.fingerprint:
+    if test_version.intended_use != IntendedUse.CLINICAL or not deployment.fingerprint or actor.id is None:
         raise NotPossible(code="validation.not-possible")
     try:
         with transaction.atomic():
@@ -82,14 +83,14 @@ def approve(*, actor: Actor, record: ValidationRecord, proof: StepUp) -> None:
         step_up.spend(proof, actor=actor, about=about(record))
         for old in _locked(test_version_id=record.test_version_id, state="approved"):
             _suspend(old, actor, "Another validation of this test version was approved.", "validation.replaced")
-        changes = {"decided_by_id": actor.id, "decided_at": clock.now()}
+        changes: dict[str, Any] = {"decided_by_id": actor.id, "decided_at": clock.now()}
         audit.transition(VALIDATION, record, to="approved", actor=actor, reason="validation.approved", **changes)
 
 
 def decline(*, actor: Actor, record: ValidationRecord, words: str) -> None:
     """A director does not approve, and says why."""
     require(actor, Verb.APPROVE_VALIDATION, record.laboratory_id)
-    changes = {"decided_by_id": actor.id, "decided_at": clock.now(), "words": _said(words)}
+    changes: dict[str, Any] = {"decided_by_id": actor.id, "decided_at": clock.now(), "words": _said(words)}
     with transaction.atomic():
         audit.transition(VALIDATION, record, to="declined", actor=actor, reason="validation.declined", **changes)
 
@@ -139,7 +140,7 @@ def _locked(**of: object) -> QuerySet[ValidationRecord]:
 def _suspend(record: ValidationRecord, actor: Actor, words: str, reason: str) -> None:
     if record.state != "approved":
         raise Stale(code="state.stale")
-    changes = {"suspended_at": clock.now(), "suspended_by": actor.name[:200], "words": words}
+    changes: dict[str, Any] = {"suspended_at": clock.now(), "suspended_by": actor.name[:200], "words": words}
     audit.transition(VALIDATION, record, to="suspended", actor=actor, reason=reason, **changes)
 
 

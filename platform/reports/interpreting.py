@@ -7,7 +7,7 @@ from accounts.services import require
 from audit import services as audit
 from foundation import clock
 from foundation.actor import Actor
-from foundation.errors import Refused, Stale
+from foundation.errors import NotPermitted, Refused, Stale
 from orders.models import Order
 from reports import making
 from reports.models import Interpretation
@@ -47,6 +47,8 @@ def write(*, order: Order, actor: Actor, text: str, expected: int) -> Interpreta
 
 def edit(locked: Order, actor: Actor, text: str, expected: int) -> Interpretation:
     """The next row of a locked order, with its event; the row there is where the words are the same."""
+    if actor.id is None:
+        raise NotPermitted("A person writes an interpretation.", code="access.not-permitted")
     before = last(locked)
     if (before.number if before else 0) != expected:
         who = f"{before.author_name} changed the interpretation" if before else "The interpretation changed"

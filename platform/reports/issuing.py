@@ -1,6 +1,7 @@
 """Issue a report: rendered once, stored, and from then on read from the store."""
 
 import hashlib
+from typing import Any
 
 from audit import services as audit
 from foundation import clock
@@ -37,7 +38,7 @@ def issue(*, version: ReportVersion, order: Order, actor: Actor) -> None:
     stored = storage.record(written=written, organisation_id=order.performing_laboratory_id, kind="report", name=name)
     for old in order.reports.select_for_update().filter(state="released"):
         audit.transition(REPORT, old, to="superseded", actor=actor, reason="report.superseded")
-    changes = {"released_at": now, "document": stored, "document_sha256": written.sha256}
+    changes: dict[str, Any] = {"released_at": now, "document": stored, "document_sha256": written.sha256}
     audit.transition(REPORT, version, to="released", actor=actor, reason="report.issued", **changes)
     facts = {
         "order": str(order.pk), "number": version.number, "kind": version.kind, "content_sha256": version.content_sha256,
