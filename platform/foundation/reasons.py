@@ -258,10 +258,7 @@ class Reason(StrEnum):
     ANNOTATION_CHANGED = "annotation.changed", "The annotation's file no longer holds what was registered; register it again."
 
     # Work on the engine. `item.*` stand on a result row: what was said about an item, or why it has no score.
-    JOB_WORKER_DIED = (
-        "job.worker-died",
-        "Three workers stopped while computing this part; a person must look before it runs again.",
-    )
+    JOB_WORKER_DIED = "job.worker-died", "Three workers stopped while computing this part; a person must look before it runs again."
     JOB_OUTCOME_REFUSED = (
         "job.outcome-refused",
         "The results of this part could not be stored; a person must look before it runs again.",
@@ -327,10 +324,7 @@ class Reason(StrEnum):
     )
     API_KEY_REUSED = "api.key-reused", "This Idempotency-Key was sent before, with another request."
     API_UNAVAILABLE = "api.unavailable", "The database cannot be reached now. Send the same request again, with the same key."
-    API_FAILED = (
-        "api.failed",
-        "The request failed by a fault of ours, and nothing of it was kept. The log has it as {reference}.",
-    )
+    API_FAILED = "api.failed", "The request failed by a fault of ours, and nothing of it was kept. The log has it as {reference}."
     ORDER_CLOSED = "order.closed", "This order is closed: its priority does not matter any more, and nothing of it can wait."
     ORDER_ON_HOLD = "order.on-hold", "This order is on hold already."
     ORDER_NOT_ON_HOLD = "order.not-on-hold", "This order is not on hold."
