@@ -22,7 +22,7 @@ _STUDIES = {
 
 
 def kind_for(run: Run, kind: ReportKind) -> ReportKind:
-    """The same for a test version that is not for clinical use: a study report (decision 0019)."""
+    """The same for a test version that is not for clinical use: a study report (decision 0020)."""
     return kind if run.test.intended_use == IntendedUse.CLINICAL else _STUDIES.get(kind, kind)
 
 

@@ -15,7 +15,7 @@ from storage.models import StoredFile
 
 
 class ReportKind(models.TextChoices):
-    """What a version says of itself. A test version that is not for clinical use has study reports (decision 0019)."""
+    """What a version says of itself. A test version that is not for clinical use has study reports (decision 0020)."""
 
     UNSIGNED = "unsigned", "Unsigned draft"
     PRELIMINARY = "preliminary", "Preliminary"
