@@ -12,7 +12,8 @@ from inspection.event_words import in_full, line
 from inspection.tables import Cells, Table
 from orders.models import Order
 
-COLUMNS = ("time (UTC)", "time", "who", "from", "what", "of", "order", "reason", "facts", "ids", "object id", "event")
+NUMBER = "event"  # the last column: its number
+COLUMNS = ("time (UTC)", "time", "who", "from", "what", "of", "order", "reason", "facts", "as kept", "object id", NUMBER)
 PRINTED = (1, 2, 3, 4, 5, 6, 7, 8)  # of the columns: what a person reads; the rest is for programs
 PAGE = 2_000
 

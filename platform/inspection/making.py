@@ -19,7 +19,7 @@ from django.db import transaction
 
 from foundation import clock
 from foundation.errors import Stale
-from inspection import claims, paper, sources
+from inspection import claims, event_rows, paper, proof, sources
 from inspection.event_words import in_full
 from inspection.kinds import BY_CODE
 from inspection.models import AuditReport
@@ -45,6 +45,7 @@ class Written:
     rows: int = 0
     sha256: str = ""
     first: list[Cells] = field(default_factory=list)  # at most `PRINTED`
+    events: list[int] = field(default_factory=list)  # their numbers, where rows are events
 
     @property
     def printed(self) -> tuple[int, ...]:
@@ -91,16 +92,33 @@ def _make(report: AuditReport) -> None:
     with tempfile.TemporaryDirectory(prefix="audit-report-") as name:
         folder, progress, made_at = Path(name), _Progress(report), clock.now()
         written = [_csv(table, folder, progress) for table in told.tables]
-        files = [PAPER, *(one.file for one in written), *(name for name, _ in told.files)]
+        files = [PAPER, *(one.file for one in written), *_proof(folder, written)]
         (folder / PAPER).write_bytes(paper.pdf(report, told, written, made_at))
-        for name, content in told.files:
-            (folder / name).write_bytes(content)
         sums = "".join(f"{_digest(folder / one)}  {one}\n" for one in files)
         (folder / SUMS).write_text(sums, encoding="utf-8")
         packed = storage.write(chunks=_packed(folder, [*files, SUMS], made_at), limit=LARGEST)
     with transaction.atomic():
         pack = storage.record(written=packed, organisation_id=report.organisation_id, kind="audit-pack", name=f"{report.short}.zip")
-        claims.end(report, to="made", pack=pack, rows_done=progress.rows, shown=_shown(told, written, made_at, report))
+        claims.end(
+            report,
+            to="made",
+            pack=pack,
+            rows_done=progress.rows,
+            shown=_shown(told, written, made_at, report, proven=proof.CHAIN in files),
+        )
+
+
+def _proof(folder: Path, written: list[Written]) -> tuple[str, ...]:
+    """The files that prove the events, where the report names any and the anchors are within reach."""
+    events = sorted({event for one in written for event in one.events})
+    if not events:
+        return ()
+    try:
+        proof.write(folder, events)
+    except OSError as error:
+        log.warning("audit_report.without_proof", error=type(error).__name__)
+        return ()
+    return proof.FILES
 
 
 def _csv(table: Table, folder: Path, progress: _Progress) -> Written:
@@ -112,6 +130,8 @@ def _csv(table: Table, folder: Path, progress: _Progress) -> Written:
         for cells in table.rows:
             writer.writerow([disarmed(cell) for cell in cells])
             found.rows += 1
+            if table.columns[-1] == event_rows.NUMBER:
+                found.events.append(int(cells[-1]))
             if found.rows <= PRINTED:
                 found.first.append(cells)
             progress.row()
@@ -143,7 +163,7 @@ def _packed(folder: Path, names: list[str], made_at: datetime) -> Iterator[bytes
             yield block
 
 
-def _shown(told: Told, written: list[Written], made_at: datetime, report: AuditReport) -> dict[str, Any]:
+def _shown(told: Told, written: list[Written], made_at: datetime, report: AuditReport, *, proven: bool) -> dict[str, Any]:
     return {
         "title": BY_CODE[report.kind].title,
         "made": in_full(made_at, ZoneInfo(report.time_zone)),
@@ -157,5 +177,5 @@ def _shown(told: Told, written: list[Written], made_at: datetime, report: AuditR
             }
             for one in written
         ],
-        "files": [name for name, _ in told.files],
+        "proven": proven,
     }  # fmt: skip

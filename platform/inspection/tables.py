@@ -26,4 +26,3 @@ class Told:
     tables: list[Table]
     about: int = 0  # rows to be expected, for its progress
     notes: list[str] = field(default_factory=list)
-    files: list[tuple[str, bytes]] = field(default_factory=list)  # what else lies in the pack: name, content
