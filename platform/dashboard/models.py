@@ -1,4 +1,4 @@
-"""What a person keeps for himself of the pages: filters of the worklist, and the one it opens with."""
+"""What a person keeps for himself of the pages: filters of the worklist, the one it opens with, and how it shows names."""
 
 from django.db import models
 from django.db.models import Q
@@ -33,3 +33,9 @@ class OpeningFilter(models.Model):
 
     user = models.OneToOneField(User, on_delete=models.PROTECT, primary_key=True, related_name="+")
     filter = models.ForeignKey(SavedFilter, on_delete=models.CASCADE, related_name="openings")
+
+
+class ShortNames(models.Model):
+    """Somebody whose worklist shows the names of patients as initials: his screen stands where others see it."""
+
+    user = models.OneToOneField(User, on_delete=models.PROTECT, primary_key=True, related_name="+")

@@ -33,6 +33,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("worklist.csv", worklist_deeds.export, name="worklist.csv"),
     path("worklist/act", worklist_deeds.act, name="worklist-act"),
     path("worklist/filters", worklist_deeds.filters, name="worklist-filters"),
+    path("worklist/names", worklist_deeds.names, name="worklist-names"),
     path("login/", session.Login.as_view(), name="login"),
     path("logout/", session.Logout.as_view(), name="logout"),
     path("orders/new/", new_order.order_new, name="order-new"),

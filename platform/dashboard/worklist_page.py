@@ -9,7 +9,17 @@ from uuid import UUID
 
 from accounts.models import User
 from accounts.roles import Verb
-from dashboard import delay_page, engine_line, filter_choices, identity_page, less_urgent, outlook, saved_filters, stages
+from dashboard import (
+    delay_page,
+    engine_line,
+    filter_choices,
+    identity_page,
+    less_urgent,
+    outlook,
+    saved_filters,
+    short_names,
+    stages,
+)
 from dashboard.context import zone_of
 from dashboard.less_urgent import News
 from dashboard.saved_filters import Kept
@@ -24,7 +34,7 @@ from orders.holding import may_answer
 from orders.keys import Cursor
 from orders.machines import IN_ERROR
 from orders.models import HoldRequest, Order
-from orders.worklist import Chip, Worklist
+from orders.worklist import Chip, Finished, Worklist
 
 EMPTY = {
     "open": "No open orders.",
@@ -92,6 +102,14 @@ class Page:
     exports: bool
     problems: list[str]  # what of the address was ignored
     unplaced: list[FhirOrder]  # came by FHIR, and are no orders yet
+    initials: bool  # of patients' names no more than that
+    last_stat: Finished | None  # read where no STAT order is open
+
+    @property
+    def oldest_stat(self) -> datetime | None:
+        """When the STAT order was placed that has waited for its results the longest; None where none that could go on waits."""
+        waiting = (row.order for row in self.stat if row.order.scored_at is None and not row.order.hold_reason)
+        return min((order.placed_at for order in waiting), default=None)
 
     @property
     def chips(self) -> list[Chip]:
@@ -155,6 +173,8 @@ def page(user: User, actor: Actor, query: Mapping[str, str]) -> Page:
         exports=bool(actor.organisations(Verb.EXPORT) & actor.organisations(Verb.VIEW_ORDER)),
         problems=[*asked.problems, *problems],
         unplaced=finding.unsettled(actor),
+        initials=short_names.shown(user),
+        last_stat=None if found.stat else worklist.last_stat(actor),
     )
 
 

@@ -17,7 +17,7 @@ from engine_queue.models import Item, ItemSet
 from foundation.scoping import ScopedManager
 from orders.identity_models import IdentityCheck, Merge, Move, PatientChange
 from orders.manifests.rows import Manifest, ManifestRow
-from orders.order_indexes import BY_PLACING, LISTS
+from orders.order_indexes import BY_PLACING, LISTS, OF_PERIOD
 from orders.specimen_models import Specimen, SpecimenCorrection
 from registry.models import Calendar, TestVersion
 from registry.priority import PRIORITY_RANK, Priority
@@ -285,7 +285,7 @@ class Order(models.Model):
             models.Index(fields=["performing_laboratory", "ordering_organisation"], name="order_parties"),
             models.Index(fields=["risk"], condition=~Q(risk=""), name="order_at_risk"),
             models.Index(fields=["escalate_at"], condition=Q(ended_at=None, escalate_at__isnull=False), name="order_to_escalate"),
-            models.Index(fields=["performing_laboratory", "placed_at"], name="order_of_period"),
+            OF_PERIOD,
             models.Index(fields=["placed_by", "-placed_at"], condition=Q(provider__isnull=False), name="order_last_provider"),
             GinIndex(OpClass(Upper("accession"), name="gin_trgm_ops"), name="accession_trigram"),
             GinIndex(OpClass(Upper("stated_mrn"), name="gin_trgm_ops"), name="stated_mrn_trigram"),

@@ -22,7 +22,7 @@ from foundation import clock
 from foundation.actor import Actor
 from foundation.errors import NotFound
 from orders import clocks, promise, turnaround_rows
-from orders.turnaround_rows import EPOCH, Floats, Rows, seconds
+from orders.turnaround_rows import EPOCH, Floats, Rows, microseconds
 from registry.models import Calendar, TestDefinition
 from registry.priority import PRIORITY_RANK
 
@@ -107,7 +107,7 @@ def report(
     if priority:
         chosen &= rows.rank == PRIORITY_RANK.get(priority, -1)
     if test is not None:
-        chosen &= rows.test == np.void(test.bytes)
+        chosen &= rows.test == (rows.tests.index(test) if test in rows.tests else -1)
     names = dict(TestDefinition.objects.filter(laboratory_id=laboratory).values_list("pk", "name"))
     return Report(
         counts=_counts(ways, chosen),
@@ -119,47 +119,72 @@ def report(
 
 
 def quantiles(durations: Floats, ended: Mask, shares: tuple[float, ...] = (0.5, 0.9)) -> tuple[Quantile, ...]:
-    """Percentiles by the product limit: the first time at which no more than 1 − share are still on their way."""
+    """Percentiles by the product limit: the first time at which no more than 1 − share are still on their way.
+
+    Whoever is known to take longer than a time is still there at that time.
+    """
     if not len(durations):
         return tuple(Quantile(None) for _ in shares)
-    order = np.lexsort((~ended, durations))  # at equal times those that ended come first
-    times, ends = durations[order], ended[order]
-    left = np.cumprod(1.0 - ends / np.arange(len(times), 0, -1))
+    ends, longer = np.sort(durations[ended]), np.sort(durations[~ended])
+    there = np.arange(len(durations), len(longer), -1) - np.searchsorted(longer, ends)
+    left = np.cumprod(1.0 - 1.0 / there)
     found = []
     for share in shares:
-        first = int(np.argmax(left <= 1.0 - share + 1e-9))
-        known = bool(left[first] <= 1.0 - share + 1e-9)
-        found.append(Quantile(float(times[first])) if known else Quantile(float(times[-1]), at_least=True))
+        reached = np.flatnonzero(left <= 1.0 - share + 1e-9)
+        known = len(reached) > 0
+        found.append(Quantile(float(ends[reached[0]])) if known else Quantile(float(durations.max()), at_least=True))
     return tuple(found)
+
+
+@dataclass(frozen=True)
+class _Part:
+    """One part of the way, of every order that came into it."""
+
+    into: NDArray[np.int64]  # numbers of those orders
+    through: Mask
+    wall: Floats  # seconds
+    net: Floats
 
 
 class _Ways:
     """The orders' ways, with the moments at which each was seen last."""
 
     def __init__(self, rows: Rows, now: datetime) -> None:
-        self.rows, self.now = rows, seconds(now)
+        self.rows, self.now = rows, microseconds(now)
         ended = rows.moments["ended"]
         self.moments = rows.moments | {"released": np.where(rows.state == REPORTED, ended, np.nan)}
         self.seen = np.where(np.isnan(ended), self.now, ended)  # up to when something is known of it
-        self.counters = dict(_counters(rows, now))
+        self._counters = dict(_counters(rows, now))
+        self._counted = {name: self._at(self.moments[name]) for name in {end for ends in SEGMENTS.values() for end in ends}}
+        self._seen_counted = self._at(self.seen)
+        self._holds = [self._at(moments, rows.holds.order) for moments in (rows.holds.begins, rows.holds.ends)]
+        self._parts: dict[str, _Part] = {}
         self.scored = rows.moments["scored"]
         self.decided = {segment: self._decided(SEGMENTS[segment][1], due) for segment, due in PROMISED.items()}
         self.missed = self.decided[WHOLE][1]
 
     def line(self, segment: str, key: str, name: str, chosen: Mask) -> Line:
         """The figures of one part of the way for the chosen orders."""
-        begins, ends = (self.moments[moment] for moment in SEGMENTS[segment])
-        into = np.flatnonzero(chosen & ~np.isnan(begins))
-        came = begins[into]
-        through = ~np.isnan(ends[into])
-        went = np.maximum(np.where(through, ends[into], self.seen[into]), came)
-        net = self._net(into, came, went)
-        wall_figures, net_figures = quantiles(went - came, through), quantiles(net, through)
+        part = self._parts.get(segment) or self._parts.setdefault(segment, self._part(*SEGMENTS[segment]))
+        its = chosen[part.into]
+        through = part.through[its]
+        wall_figures, net_figures = quantiles(part.wall[its], through), quantiles(part.net[its], through)
         met, missed = self.decided.get(segment, (None, None))
         return Line(
-            key, name, len(into), int(through.sum()), (wall_figures[0], wall_figures[1]), (net_figures[0], net_figures[1]),
+            key, name, len(through), int(through.sum()), (wall_figures[0], wall_figures[1]), (net_figures[0], net_figures[1]),
             met=0 if met is None else int(met[chosen].sum()), missed=0 if missed is None else int(missed[chosen].sum()),
         )  # fmt: skip
+
+    def _part(self, begin: str, end: str) -> _Part:
+        came, out = self.moments[begin], self.moments[end]
+        into, left = np.flatnonzero(~np.isnan(came)), ~np.isnan(out)
+        wall = np.maximum(np.where(left, out, self.seen), came) - came
+        counted = np.maximum(np.where(left, self._counted[end], self._seen_counted), self._counted[begin])
+        net = counted - self._counted[begin]
+        held, (begins, ends) = self.rows.holds.order, self._holds
+        within = np.minimum(ends, counted[held]) - np.maximum(begins, self._counted[begin][held])
+        np.subtract.at(net, held, np.fmax(within, 0.0))
+        return _Part(into, left[into], wall[into] / 1e6, np.maximum(net[into], 0.0) / 1e6)
 
     def _decided(self, end: str, due_name: str) -> tuple[Mask, Mask]:
         """Which were through by their due time, and which were not: past it, they are late, whatever becomes of them."""
@@ -168,42 +193,36 @@ class _Ways:
         until = np.where(np.isnan(ends), counts_until, ends)
         return ~np.isnan(ends) & (ends <= due), ~np.isnan(due) & (until > due)
 
-    def _net(self, into: NDArray[np.int64], came: Floats, went: Floats) -> Floats:
-        """Seconds that count between two moments: by each order's calendar, without its holds."""
-        counted = went - came
-        for key, counter in self.counters.items():
-            its = (self.rows.calendar[into] == key[0]) & (self.rows.zone[into] == key[1])
-            counted[its] = counter.at(went[its]) - counter.at(came[its])
-        if self.rows.holds:
-            places = np.full(len(self.rows), -1)
-            places[into] = np.arange(len(into))
-            for order, begins, ends in self.rows.holds:
-                place = places[order]
-                low, high = (max(begins, came[place]), min(ends, went[place])) if place >= 0 else (0.0, 0.0)
-                if low < high:
-                    counted[place] -= self._counted(order, low, high)
-        return np.maximum(counted, 0.0)
+    def _at(self, moments: Floats, orders: NDArray[np.int64] | None = None) -> Floats:
+        """The microseconds that count up to these moments, by the calendar of each order; of these orders, where they are named.
 
-    def _counted(self, order: int, low: float, high: float) -> float:
-        counter = self.counters.get((int(self.rows.calendar[order]), int(self.rows.zone[order])))
-        if counter is None:
-            return high - low
-        first, second = counter.at(np.array([low, high]))
-        return float(second - first)
+        What counts between two moments is their difference; and of two moments the later one never has less, so that the later
+        of two is the one with more.
+        """
+        calendar, zone = self.rows.calendar, self.rows.zone
+        if orders is not None:
+            calendar, zone = calendar[orders], zone[orders]
+        counted = moments.copy()
+        for key, counter in self._counters.items():
+            its = (calendar == key[0]) & (zone == key[1])
+            counted[its] = counter.at(moments[its])
+        return counted
 
 
 class _Counter:
-    """The working seconds of a calendar from the beginning of a period up to any moment of it."""
+    """The working time of a calendar from the beginning of a period up to any moment of it."""
 
     def __init__(self, working: clocks.Working, first: datetime, last: datetime) -> None:
         days = range((last.date() - first.date()).days + 2)
         spans = [span for number in days for span in clocks.spans_of_day(working, first.date() + timedelta(days=number))]
-        self.begins = np.array([seconds(begins) for begins, _ in spans])
-        self.ends = np.array([seconds(ends) for _, ends in spans])
+        self.begins = np.array([microseconds(begins) for begins, _ in spans])
+        self.ends = np.array([microseconds(ends) for _, ends in spans])
         self.before = np.concatenate([[0.0], np.cumsum(self.ends - self.begins)])
 
     def at(self, moments: Floats) -> Floats:
-        """Working seconds up to each moment."""
+        """Working microseconds up to each moment; NaN where it has not come."""
+        if not len(self.begins):
+            return moments * 0.0
         place = np.searchsorted(self.begins, moments, side="right") - 1
         within = np.minimum(moments, self.ends[place]) - self.begins[place]
         return np.where(place < 0, 0.0, self.before[place] + within)
@@ -212,9 +231,9 @@ class _Counter:
 def _counters(rows: Rows, now: datetime) -> Iterator[tuple[tuple[int, int], _Counter]]:
     if not rows.zones:
         return
-    first = EPOCH + timedelta(seconds=float(np.min(rows.moments["placed"])) - 86_400)
+    first = EPOCH + timedelta(days=-1, microseconds=float(np.min(rows.moments["placed"])))
     last_ended = rows.moments["ended"][~np.isnan(rows.moments["ended"])]
-    last = max(now, EPOCH + timedelta(seconds=float(np.max(last_ended)))) if len(last_ended) else now
+    last = max(now, EPOCH + timedelta(microseconds=float(np.max(last_ended)))) if len(last_ended) else now
     known = Calendar.objects.in_bulk({calendar for calendar, _ in rows.zones})
     for (calendar, hashed), zone in rows.zones.items():
         working = promise.working_time(known[calendar], ZoneInfo(zone or "UTC").key)
@@ -245,6 +264,7 @@ def _counts(ways: _Ways, chosen: Mask) -> Counts:
 
 
 def _by_test(ways: _Ways, chosen: Mask, names: dict[UUID, str]) -> Iterator[Line]:
-    found = sorted({UUID(bytes=one) for one in set(ways.rows.test[chosen].tolist())}, key=lambda pk: (names.get(pk, ""), pk))
-    for pk in found:
-        yield ways.line(WHOLE, str(pk), names.get(pk, str(pk)), chosen & (ways.rows.test == np.void(pk.bytes)))
+    tests = ways.rows.tests
+    found = [(names.get(tests[number], ""), tests[number], number) for number in np.unique(ways.rows.test[chosen])]
+    for name, pk, number in sorted(found):
+        yield ways.line(WHOLE, str(pk), name or str(pk), chosen & (ways.rows.test == number))

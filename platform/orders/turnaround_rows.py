@@ -1,8 +1,11 @@
-"""Orders of a period as columns of numbers, read by binary COPY: fifty thousand of them in a few hundredths of a second.
+"""Orders of a period as columns of numbers: fifty thousand of them in a few hundredths of a second.
 
-Every column has a fixed width (a missing moment is `infinity`), so the answer is one array of records as it stands.
+The database puts the records one behind the other into a single value. Every column has a fixed width (a missing moment is
+`infinity`), so that value is an array of records as it stands, and nothing is done row by row in Python. All that is read of an
+order lies in the index of the period.
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -14,96 +17,129 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 EPOCH = datetime(2000, 1, 1, tzinfo=UTC)  # from which Postgres counts microseconds
-_HEAD = 19  # bytes: signature, flags, no extension
 MOMENTS = ("placed", "accepted", "started", "scored", "ended", "result_due", "report_due", "stopped")
 _COLUMNS = (("order", "V16"), ("test", "V16"), ("rank", ">i2"), ("state", ">i2"), ("calendar", ">i8"), ("zone", ">i4"))
 _STATES = ("reported", "cancelled", "rejected")
 
-_QUERY = """
-    COPY (
-        SELECT o.id, v.definition_id, o.rank, coalesce(array_position({states}, o.state::text), 0)::int2,
-            coalesce(o.calendar_id, 0), hashtext(o.clock_zone),
-            o.placed_at, coalesce(o.accepted_at, 'infinity'), coalesce(o.started_at, 'infinity'),
-            coalesce(o.scored_at, 'infinity'), coalesce(o.ended_at, 'infinity'), coalesce(o.result_due, 'infinity'),
-            coalesce(o.report_due, 'infinity'), coalesce(o.clock_stopped_at, 'infinity')
-        FROM orders_order o JOIN registry_testversion v ON v.id = o.test_version_id
-        WHERE o.performing_laboratory_id = {laboratory} AND o.placed_at >= {since} AND o.placed_at < {until}
-    ) TO STDOUT (FORMAT BINARY)
-"""
-_HELD = """
+_PERIOD = "o.performing_laboratory_id = %(laboratory)s AND o.placed_at >= %(since)s AND o.placed_at < %(until)s"
+_QUERY = f"""
+    SELECT string_agg(record_send(ROW(
+        o.id, v.definition_id, o.rank, coalesce(array_position(%(states)s, o.state::text), 0)::int2,
+        coalesce(o.calendar_id, 0), hashtext(o.clock_zone),
+        o.placed_at, coalesce(o.accepted_at, 'infinity'), coalesce(o.started_at, 'infinity'),
+        coalesce(o.scored_at, 'infinity'), coalesce(o.ended_at, 'infinity'), coalesce(o.result_due, 'infinity'),
+        coalesce(o.report_due, 'infinity'), coalesce(o.clock_stopped_at, 'infinity')
+    )), ''::bytea)
+    FROM orders_order o JOIN registry_testversion v ON v.id = o.test_version_id WHERE {_PERIOD}
+"""  # noqa: S608 -- our own words
+# No hold begins before its order was placed: those of before the period are not looked at.
+_HELD = f"""
     SELECT h.order_id, h.since, coalesce(h.until, %(now)s) FROM orders_hold h JOIN orders_order o ON o.id = h.order_id
-    WHERE o.performing_laboratory_id = %(laboratory)s AND o.placed_at >= %(since)s AND o.placed_at < %(until)s
-"""
-_ZONES = """
-    SELECT DISTINCT calendar_id, hashtext(clock_zone), clock_zone FROM orders_order
-    WHERE performing_laboratory_id = %(laboratory)s AND placed_at >= %(since)s AND placed_at < %(until)s
-        AND calendar_id IS NOT NULL
-"""
+    WHERE h.organisation_id = %(laboratory)s AND h.since >= %(since)s AND {_PERIOD} ORDER BY h.order_id, h.since
+"""  # noqa: S608 -- our own words
+
+
+@dataclass(frozen=True)
+class Holds:
+    """One entry a hold, in microseconds since 2000; those of one order do not overlap."""
+
+    order: NDArray[np.int64]  # number of the order
+    begins: Floats
+    ends: Floats
 
 
 @dataclass(frozen=True)
 class Rows:
-    """One entry an order; moments in seconds since 2000, NaN where it has not come."""
+    """One entry an order; moments in microseconds since 2000, NaN where it has not come: whole numbers, so that sums are exact."""
 
-    test: NDArray[Any]  # 16 bytes of the definition's id
+    tests: list[UUID]  # definitions
+    test: NDArray[np.int64]  # its number in `tests`
     rank: NDArray[np.int64]
     state: NDArray[np.int64]  # 0 open, else the number in `_STATES` from 1 on
     calendar: NDArray[np.int64]
     zone: NDArray[np.int64]
     moments: dict[str, Floats]
-    holds: list[tuple[int, float, float]]  # number of the order, from, to
+    holds: Holds
     zones: dict[tuple[int, int], str]  # (calendar, hash of the zone) → zone
 
     def __len__(self) -> int:
         return len(self.rank)
 
 
-def seconds(moment: datetime) -> float:
+def microseconds(moment: datetime) -> float:
     """A moment as the columns hold it."""
-    return (moment - EPOCH) / timedelta(seconds=1)
+    return (moment - EPOCH) / timedelta(microseconds=1)
 
 
 def read(laboratory: UUID, since: datetime, until: datetime, now: datetime) -> Rows:
     """The orders that a laboratory got in a period, by when they were placed."""
-    period: dict[str, Any] = {"laboratory": laboratory, "since": since, "until": until, "now": now}
+    period = {"laboratory": laboratory, "since": since, "until": until, "now": now, "states": list(_STATES)}
     with connection.cursor() as cursor:
-        found = _records(_copied(cursor, period))
+        cursor.execute(_QUERY, period)
+        found = _records(cursor.fetchone()[0] or b"")
         cursor.execute(_HELD, period)
-        held = cursor.fetchall()
-        cursor.execute(_ZONES, period)
-        zones = {(calendar, hashed): zone for calendar, hashed, zone in cursor.fetchall()}
-    numbers = {one: number for number, one in enumerate(found["order"].tolist())} if held else {}
+        holds = _holds(found["order"], cursor.fetchall())
+        zones = _zones(cursor, found)
+    tests: dict[bytes, int] = {}
+    test = [tests.setdefault(one, len(tests)) for one in found["test"].tolist()]
     return Rows(
-        test=found["test"],
+        tests=[UUID(bytes=one) for one in tests],
+        test=np.array(test, dtype=np.int64),
         rank=found["rank"].astype(np.int64),
         state=found["state"].astype(np.int64),
         calendar=found["calendar"].astype(np.int64),
         zone=found["zone"].astype(np.int64),
         moments={name: _moments(found[name]) for name in MOMENTS},
-        holds=[(numbers[order.bytes], seconds(begins), seconds(ends)) for order, begins, ends in held if order.bytes in numbers],
+        holds=holds,
         zones=zones,
     )
 
 
-def _copied(cursor: Any, period: dict[str, Any]) -> bytes:
-    from psycopg import sql
-
-    literals = {name: sql.Literal(value) for name, value in period.items() if name != "now"}
-    query = sql.SQL(_QUERY).format(states=sql.Literal(list(_STATES)), **literals)
-    with cursor.copy(query) as copy:
-        return b"".join(copy)
-
-
-def _records(copied: bytes) -> NDArray[Any]:
-    """The records of a binary COPY whose columns all have a fixed width: a count, then each column behind its length."""
+def _records(sent: bytes) -> NDArray[Any]:
+    """What `record_send` wrote of each row: a count, then each column behind its type and its length."""
     columns = (*_COLUMNS, *((name, ">i8") for name in MOMENTS))
-    fields: list[tuple[str, str]] = [("count", ">i2")]
+    fields: list[tuple[str, str]] = [("count", ">i4")]
     for name, kind in columns:
-        fields += [(f"length of {name}", ">i4"), (name, kind)]
-    layout = np.dtype(fields)
-    return np.frombuffer(copied, layout, count=(len(copied) - _HEAD) // layout.itemsize, offset=_HEAD)
+        fields += [(f"type of {name}", ">u4"), (f"length of {name}", ">i4"), (name, kind)]
+    return np.frombuffer(sent, np.dtype(fields))
 
 
 def _moments(column: NDArray[Any]) -> Floats:
-    microseconds = column.astype(np.int64)
-    return np.where(microseconds == np.iinfo(np.int64).max, np.nan, microseconds / 1e6)
+    sent = column.astype(np.int64)
+    return np.where(sent == np.iinfo(np.int64).max, np.nan, sent)
+
+
+def _holds(orders: NDArray[Any], held: list[tuple[UUID, datetime, datetime]]) -> Holds:
+    wanted = {order.bytes for order, _, _ in held}
+    numbers = {one: number for number, one in enumerate(orders.tolist()) if one in wanted} if held else {}
+    known = ((numbers[pk.bytes], microseconds(begins), microseconds(ends)) for pk, begins, ends in held if pk.bytes in numbers)
+    columns = list(zip(*apart(known), strict=True)) or [(), (), ()]
+    return Holds(np.array(columns[0], dtype=np.int64), np.array(columns[1], dtype=float), np.array(columns[2], dtype=float))
+
+
+def apart(held: Iterable[tuple[int, float, float]]) -> Iterator[tuple[int, float, float]]:
+    """Holds (order, from, to), those of one order together and by their beginning, without what an earlier one covers already."""
+    before, covered = -1, 0.0
+    for order, begins, ends in held:
+        begins = max(begins, covered) if order == before else begins
+        covered = max(ends, covered) if order == before else ends
+        before = order
+        if begins < ends:
+            yield order, begins, ends
+
+
+def _zones(cursor: Any, found: NDArray[Any]) -> dict[tuple[int, int], str]:
+    """The names of the zones: for each calendar and zone, one of the orders says it."""
+    said = {found["order"][number].item(): pair for pair, number in _one_of_each(found)}
+    if not said:
+        return {}
+    cursor.execute("SELECT id, clock_zone FROM orders_order WHERE id = ANY(%s)", [[UUID(bytes=order) for order in said]])
+    return {said[order.bytes]: zone for order, zone in cursor.fetchall()}
+
+
+def _one_of_each(found: NDArray[Any]) -> Iterator[tuple[tuple[int, int], int]]:
+    """Calendar and hash of the zone, with the number of an order that has both."""
+    for calendar in np.unique(found["calendar"]):
+        counted = np.flatnonzero(found["calendar"] == calendar) if calendar else []
+        for zone, first in zip(*np.unique(found["zone"][counted], return_index=True), strict=True):
+            yield (int(calendar), int(zone)), int(counted[first])

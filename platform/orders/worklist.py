@@ -6,12 +6,14 @@ has an index that holds whatever is counted, filtered and sorted by, so that no 
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 from django.db.models import Count, F, Q, QuerySet
 
 from accounts.roles import Verb
+from foundation import clock
 from foundation.actor import Actor
 from orders import filters as narrowing
 from orders.filters import LABELS, Filters
@@ -22,8 +24,14 @@ from registry.models import TestVersion
 from registry.priority import PRIORITY_RANK, Priority
 
 PAGE = 50
+LATELY = timedelta(days=30)  # placed within them, an order counts for the last STAT one
 CLOSED = 1000  # closed orders counted; all of them can be listed
 STAT = PRIORITY_RANK[Priority.STAT]
+TOLD = (  # columns of an order that goes into a file
+    "accession", "priority", "state", "stated_mrn", "patient__family_name", "patient__given_name", "patient__birth_date",
+    "test_version__definition__name", "items_total", "ordering_organisation__name", "assignee__name", "placed_at", "result_due",
+    "report_due", "scored_at", "ended_at", "clock_stopped_at", "hold_reason", "attention", "attention_also",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -34,6 +42,14 @@ class Chip:
     label: str
     count: int
     more: bool = False  # there are more than were counted
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The STAT order whose results came last."""
+
+    at: datetime
+    seconds: float  # since it was accepted
 
 
 @dataclass(frozen=True)
@@ -110,6 +126,13 @@ def worklist(actor: Actor, filters: Filters = Filters(), *, cursor: Cursor | Non
     )
 
 
+def last_stat(actor: Actor) -> Finished | None:
+    """When results of a STAT order in reach came last, and how long they took. None: none was placed and scored lately."""
+    rows = Order.objects.for_actor(actor).filter(rank=STAT, placed_at__gt=clock.now() - LATELY, scored_at__isnull=False)
+    found = rows.order_by("-scored_at").values_list("scored_at", "accepted_at").first()
+    return Finished(found[0], (found[0] - found[1]).total_seconds()) if found else None
+
+
 def sorted_by(filters: Filters) -> str:
     """The name of the key that the pages of this list are sorted by: closed orders have no urgency, the newest come first."""
     return "closed" if filters.closed and filters.sort != "placed" else filters.sort
@@ -137,7 +160,7 @@ def exported(actor: Actor, filters: Filters, *, batch: int) -> Iterator[list[Ord
     while True:
         keys, _, following = _page(sides, KEYS["oldest"], cursor, batch)
         if keys:
-            yield _shown([pk for *_, pk in keys])
+            yield _told([pk for *_, pk in keys])
         if not following:
             return
         cursor = Cursor(keys[-1], forward=True, number=1)
@@ -161,6 +184,13 @@ def _shown(ids: list[UUID]) -> list[Order]:
     related = ("patient", "test_version__definition", "intake", "assignee", "left_by", "ordering_organisation")
     rows = Order.objects.filter(pk__in=ids).select_related(*related).prefetch_related("patient__identifiers")
     found = {order.pk: order for order in rows.defer("intake__problems", "intake__facts", "intake__samples")}
+    return [found[pk] for pk in ids if pk in found]
+
+
+def _told(ids: list[UUID]) -> list[Order]:
+    """What a line of a file says, in the order of the ids: no other column of an order is read."""
+    related = ("patient", "test_version__definition", "assignee", "ordering_organisation")
+    found = Order.objects.filter(pk__in=ids).select_related(*related).only(*TOLD).in_bulk()
     return [found[pk] for pk in ids if pk in found]
 
 

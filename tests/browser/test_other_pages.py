@@ -39,7 +39,7 @@ NO_PAGES = {
     "order-recollect", "order-attachment", "order-audit.csv", "bell", "notifications-read", "turnaround.csv", "api-token-revoke",
     "engine-live", "engine-trace", "engine-trace.svg", "engine-trace.json", "question-check", "question-live", "question-cancel",
     "question-file", "audit-report-live", "audit-report-withdraw", "audit-report-file",
-    "audit-chain-live", "audit-chain-check",
+    "audit-chain-live", "audit-chain-check", "worklist-names",
 }  # fmt: skip
 
 

@@ -38,7 +38,7 @@ FOR_ALL, OF_THE_FORM, OF_THE_ENGINE = (
 )
 OF_TIMES, OF_CLOCKS, OF_WEBHOOKS = ["turnaround", "turnaround.csv"], ["clocks", "calendar"], ["webhooks"]
 OF_A_LABORATORY = [*OF_TIMES, *OF_CLOCKS, *OF_WEBHOOKS]
-OF_THE_LIST = ["worklist.csv", "worklist-act", "worklist-filters"]  # who gets them: test_worklist_deeds
+OF_THE_LIST = ["worklist.csv", "worklist-act", "worklist-filters", "worklist-names"]  # who gets them: test_worklist_deeds
 TO_SEND = ["order-replace"]  # nothing to read there
 OF_IDENTITY = ["order-identity", "order-wrong-patient"]
 OF_A_PATIENT, PATIENTS = ["patient", "patient-merge"], ["patients"]

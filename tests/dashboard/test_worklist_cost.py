@@ -8,6 +8,8 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from accounts.roles import Role
+from dashboard import filter_choices, worklist_csv
+from dashboard.context import UTC
 from orders import keys, pages, worklist
 from orders.filters import Filters
 from orders.worklist import Reach
@@ -87,6 +89,17 @@ def test_the_worklist_and_a_page_take_as_many_queries_for_sixty_orders_as_for_th
     for n in range(57):
         ward.order(priority="stat" if n % 9 == 1 else "routine")
     assert counts() == few and all(count <= page[3] for count, page in zip(few, asked, strict=True))
+
+
+def test_the_lines_of_a_file_read_nothing_of_an_order_twice(ward):
+    ward.scored()
+    actor = make_actor(role=Role.ANALYST, organisation=ward.laboratory)
+    asked = filter_choices.read(actor, {}, UTC)
+    few = queries(lambda: list(worklist_csv.lines(actor, asked, UTC)))
+    for priority in ("stat", "asap", "routine"):
+        ward.order(priority=priority)
+    many = queries(lambda: list(worklist_csv.lines(actor, asked, UTC)))
+    assert len(many) == len(few) <= 4 and not any("orders_intake" in sql for sql in many)
 
 
 def test_a_list_is_sorted_and_filtered_in_its_index_among_thousands_of_orders(ward):

@@ -1,11 +1,13 @@
 """The figures against their definition, one by one: open and cancelled orders count, net leaves out holds and closed hours."""
 
+import json
 import random
 from datetime import UTC, datetime, timedelta
 from uuid import uuid4
 
 import numpy as np
 import pytest
+from django.db import connection
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,13 +19,13 @@ from orders.models import Hold, Order
 from orders.turnaround import Quantile, quantiles
 from registry import calendars
 from tests.factories import make_actor, make_laboratory, make_order, make_ready_intake, make_test_version
-from tests.forging import forge
+from tests.forging import forge, forging
 
 START = datetime(2026, 3, 27, 6, 0, tzinfo=UTC)  # Friday 07:00 in Berlin
 NOW = START + timedelta(days=5)
 
 
-def product_limit(durations: list[int], ended: list[bool], share: float) -> Quantile:
+def product_limit(durations: list[float], ended: list[bool], share: float) -> Quantile:
     """Kaplan and Meier as their paper writes it: at each time at which some end, times (n − d) / n of those still there."""
     left = 1.0
     for time in sorted({time for time, end in zip(durations, ended, strict=True) if end}):
@@ -129,6 +131,74 @@ def test_net_time_is_what_the_arithmetic_of_clocks_counts(test_version):
     assert line.net[0].seconds == pytest.approx(sorted(expected)[2], abs=0.001)
     assert line.net[1].seconds == pytest.approx(sorted(expected)[5], abs=0.001)
     assert line.net[1].seconds < line.wall[1].seconds
+
+
+# Copies of one order, each with an upload of its own.
+COPIES = """
+    WITH intakes AS (
+        INSERT INTO orders_intake SELECT (jsonb_populate_record(i, jsonb_build_object('id', made->>'id', 'item_set_id', NULL))).*
+        FROM orders_intake i, jsonb_array_elements(%(made)s::jsonb) AS made WHERE i.id = %(intake)s
+    )
+    INSERT INTO orders_order
+    SELECT (jsonb_populate_record(o, made || jsonb_build_object('intake_id', made->>'id', 'accession', 'A99-' || n))).*
+    FROM orders_order o, jsonb_array_elements(%(made)s::jsonb) WITH ORDINALITY AS each(made, n) WHERE o.id = %(order)s
+"""
+
+
+def drawn(chance: random.Random, tests: list[str], calendar: int) -> dict[str, object]:
+    """An order of any state, anywhere in the week, by any clock; moments to the minute, so that many are equal."""
+    ways, gone = ("placed_at", "accepted_at", "started_at", "scored_at"), chance.randrange(5)
+    states = ("submitted", "submitted", "accepted", "in_analysis", "awaiting_review")
+    row: dict[str, object] = {"id": str(uuid4()), "state": states[gone]}
+    at = START + timedelta(minutes=chance.randrange(4 * 1440))
+    for name in ways[: max(gone, 1)]:
+        row[name], at = at.isoformat(), min(NOW, at + timedelta(minutes=chance.choice([0, 1, 30, 600, 3000])))
+    if chance.random() < 0.4:
+        row |= {"ended_at": at.isoformat(), "state": "reported" if gone == 4 else chance.choice(["cancelled", "rejected"])}
+    if gone > 1:
+        row |= {"result_due": (START + timedelta(hours=chance.randrange(120))).isoformat(), "report_due": NOW.isoformat()}
+    zone = chance.choice(["Europe/Berlin", "Europe/London", "America/New_York"])
+    row |= {"calendar_id": chance.choice([calendar, None]), "clock_zone": zone, "test_version_id": chance.choice(tests)}
+    rank = chance.randrange(1, 4)
+    return row | {"rank": rank, "priority": ["asap", "urgent", "routine"][rank - 1]}
+
+
+def one_by_one(orders: list[Order], segment: str) -> list[tuple[Quantile, ...]]:
+    """The percentiles of a part of the way by the wall and net, each order reckoned by itself."""
+    seen = []
+    for order in orders:
+        released = order.ended_at if order.state == "reported" else None
+        came, out = (getattr(order, f"{name}_at", released) for name in turnaround.SEGMENTS[segment])
+        if came is not None:
+            went, cut = max(out or order.ended_at or NOW, came), [(hold.since, hold.until) for hold in order.holds.all()]
+            net = clocks.elapsed(came, went, promise.of(order), cut)
+            seen.append(((went - came).total_seconds(), net.total_seconds(), out is not None))
+    if not seen:
+        return [(Quantile(None), Quantile(None))] * 2
+    walls, nets, ended = (list(column) for column in zip(*seen, strict=True))
+    return [tuple(product_limit(durations, ended, share) for share in (0.5, 0.9)) for durations in (walls, nets)]
+
+
+@pytest.mark.parametrize("start", [START, datetime(2026, 10, 23, 6, 0, tzinfo=UTC)])
+def test_random_orders_with_holds_calendars_and_clock_changes_have_the_figures_of_each_by_itself(test_version, monkeypatch, start):
+    monkeypatch.setattr(f"{__name__}.START", start)
+    monkeypatch.setattr(f"{__name__}.NOW", start + timedelta(days=5))
+    monkeypatch.setattr(clock, "_source", lambda: NOW)
+    chance, first = random.Random(26), placed(test_version, priority="routine", hours={"placed": 0, "accepted": 0})
+    tests = [str(one.pk) for one in (test_version, make_test_version(laboratory=test_version.definition.laboratory))]
+    made = [drawn(chance, tests, first.calendar_id) for _ in range(150)]
+    with forging(), connection.cursor() as cursor:
+        cursor.execute(COPIES, {"made": json.dumps(made), "intake": first.intake_id, "order": first.pk})
+    for order in chance.sample(list(Order.objects.all()), 60):
+        for since in (order.placed_at + timedelta(minutes=chance.randrange(600)) for _ in range(2)):  # which may overlap
+            hold = {"organisation_id": order.performing_laboratory_id, "order": order, "reason": "hold.input", "since": since}
+            Hold.objects.create(**hold, until=since + timedelta(minutes=chance.choice([0, 20, 2000])))
+    orders = list(Order.objects.select_related("calendar", "test_version").prefetch_related("holds"))
+    found = report(test_version)
+    for line in (*found.segments, *found.priorities, *found.tests):
+        its = [one for one in orders if line.key in (*turnaround.SEGMENTS, one.priority, str(one.test_version.definition_id))]
+        part = line.key if line.key in turnaround.SEGMENTS else turnaround.WHOLE
+        assert [line.wall, line.net] == one_by_one(its, part), line
 
 
 def test_priority_test_and_period_choose_the_orders(test_version):

@@ -8,7 +8,7 @@ from django import template
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from dashboard import stages, wording
+from dashboard import short_names, stages, wording
 from foundation import clock
 from orders.asked_filters import Asked
 from orders.models import Order, Patient
@@ -138,6 +138,12 @@ def scored_in(order: Order) -> str:
 
 
 @register.filter
+def named(name: str, short: bool) -> str:
+    """A name, or its initial."""
+    return short_names.short(name) if short else name
+
+
+@register.filter
 def birth(patient: Patient) -> str:
     """A birth date that no country reads in another order: 31 Jan 1970."""
     return f"{patient.birth_date.day} {patient.birth_date:%b %Y}"
@@ -170,7 +176,13 @@ def duration(seconds: float) -> str:
 @register.filter
 def ago(moment: datetime) -> str:
     """How long ago: 21 s ago."""
-    return f"{wording.duration(max(0.0, (clock.now() - moment).total_seconds()))} ago"
+    return f"{waited(moment)} ago"
+
+
+@register.filter
+def waited(moment: datetime) -> str:
+    """How long it has been: 21 s."""
+    return wording.duration(max(0.0, (clock.now() - moment).total_seconds()))
 
 
 @register.filter

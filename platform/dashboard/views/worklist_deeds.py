@@ -1,4 +1,4 @@
-"""What is done from the worklist: deeds on chosen orders, saved filters, and the list as a file."""
+"""What is done from the worklist: deeds on chosen orders, saved filters, how names are shown, and the list as a file."""
 
 from django.contrib import messages
 from django.http import HttpResponse, StreamingHttpResponse
@@ -8,7 +8,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.middleware import ActorRequest
-from dashboard import acting, filter_choices, saved_filters, worklist_csv
+from dashboard import acting, filter_choices, saved_filters, short_names, worklist_csv
 from dashboard.context import zone_of
 from dashboard.views.responses import page
 from foundation.errors import NotPermitted, Refused
@@ -60,6 +60,14 @@ def filters(request: ActorRequest) -> HttpResponse:
             error = str(refused)
     context = {"saved": saved_filters.kept(request.actor), "error": error}
     return render(request, "dashboard/saved_filters.html", context, status=409 if error else 200)
+
+
+@require_POST
+@page
+def names(request: ActorRequest) -> HttpResponse:
+    """Names as initials, or whole: this person's own setting."""
+    short_names.show(request.user, short=request.POST.get("names") == "initials")
+    return redirect(f"{reverse('worklist')}?{saved_filters.canonical(request.POST.get('list', ''))}")
 
 
 def _keep(request: ActorRequest) -> str:
