@@ -52,6 +52,7 @@ class Known:
     """What of the orders has to be named in an address."""
 
     order: Any  # of the large laboratory
+    own: Any  # that it ordered itself, so that the record of the patient is its own
     deep: Any  # closed, in the middle of the list of its orders
     routine: Any  # open, in the middle of the list of those
     since: datetime  # from then on `REPORTED` orders were placed there, or all of them
@@ -64,8 +65,9 @@ def known() -> Known:
     newest = Order.objects.filter(performing_laboratory__code="lab-0").order_by("-placed_at")
     count, closed, waiting = newest.count(), newest.exclude(ended_at=None), newest.filter(ended_at=None, rank=3)
     order = newest.select_related("patient", "specimen")[count // 10]
+    own = newest.filter(ordering_organisation__code="lab-0")[count // 100]
     routine = waiting.order_by("report_due")[waiting.count() // 2]
-    return Known(order, closed[closed.count() // 2], routine, newest[min(count, REPORTED) - 1].placed_at)
+    return Known(order, own, closed[closed.count() // 2], routine, newest[min(count, REPORTED) - 1].placed_at)
 
 
 def pages(found: Known) -> list[Ask]:
@@ -109,6 +111,7 @@ def _patients(found: Known) -> Iterator[Ask]:
     for who in ("large, reception", "small, reception", "requester"):
         for name, text in {**_SEARCHES, "whole name": patient.family_name}.items():
             yield Ask("patients", who, name, "/patients/?" + urlencode({"q": text}))
+    yield Ask("patient page", "large, reception", "patient", f"/patients/{found.own.patient_id}/")
 
 
 def _audit(found: Known) -> Iterator[Ask]:

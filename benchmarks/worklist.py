@@ -25,7 +25,12 @@ _COLD, _WARM, _QUICK_TIMES = 3, 15, 2  # times that a query is asked
 _FAST = {"cold": 1, "warm": 3}  # times that one is asked which never took …
 _SLOW = {"cold": 60.0, "warm": 20.0}  # … longer, ms
 _KEPT = ROOT / ".run" / "benchmarks"
-_REPORTS = 5
+_LOOKED_AT = {  # all day: the pages whose figures are kept
+    "worklist": "worklist · large · all open", "small_worklist": "worklist · small · all open",
+    "order": "order page · large · order", "patient": "patient page · large, reception · patient",
+    "turnaround": "turnaround · large · long period",
+}  # fmt: skip
+_TIMES, _SLOWEST, _LIKELY = 15, 3, 12  # times that a page is opened again; pages that are named, of so many that were slow at first
 _TARGET = 200.0  # ms, p95 of every query
 
 Way = dict[str, Opened]  # by `Ask.key`
@@ -49,7 +54,7 @@ def worklist(options: Options) -> Measured:
             _again("cold", ways["cold"], _QUICK_TIMES if options.quick else _COLD, connection)
         _again("warm", ways["warm"], _QUICK_TIMES if options.quick else _WARM, None)
         _tell(result, ways)
-        _tell_reports(result, pages)
+        _tell_pages(result, pages)
         _tell_export(result)
         plans.tell(result, ways["warm"], keep=not options.quick)
     return result
@@ -130,15 +135,29 @@ def _tell_worst(result: Measured, way: str, queries: list[tuple[many_pages.Ask, 
     result.notes.append(f"{way}: over {_TARGET:.0f} ms: {', '.join(slow) or 'none'}")
 
 
-def _tell_reports(result: Measured, pages: Way) -> None:
-    """The pages as a whole, and that of turnaround, whose report is read by COPY, which no listener hears."""
-    report = pages["turnaround · large · long period"]
-    for _ in range(_REPORTS):
-        listening.opened(pages, report.ask)
-    result.figures["turnaround_page_p95_ms"] = quantile(report.times, 95)
-    result.bars.append(Bar(f"turnaround page of {many_pages.REPORTED:,} orders, p95", quantile(report.times, 95), "ms, all of it"))
+def _tell_pages(result: Measured, pages: Way) -> None:
+    """Pages as a whole, from the request to the last byte: the first time each, and those that are looked at all day again."""
     middle = quantile([page.times[0] for page in pages.values()], 50)
-    result.bars.append(Bar(f"a page, median of {len(pages)}", middle, "ms, all of it"))
+    result.figures["page_first_p50_ms"] = middle
+    result.bars.append(Bar(f"a page for the first time, median of {len(pages)}", middle, "ms, all of it"))
+    for name, key in _LOOKED_AT.items():
+        times = _reopened(pages[key], _TIMES)
+        result.figures[f"{name}_page_first_ms"] = pages[key].times[0]
+        for share in (50, 95):
+            result.figures[f"{name}_page_p{share}_ms"] = quantile(times, share)
+        result.bars.append(Bar(f"page, median ({key})", quantile(times, 50), "ms, all of it"))
+    likely = sorted(pages.values(), key=lambda page: page.times[0])[-_LIKELY:]
+    again = sorted(((quantile(_reopened(page, 3), 50), page.ask.key) for page in likely), reverse=True)
+    told = "; ".join(f"{key}, {value:.0f} ms" for value, key in again[:_SLOWEST])
+    result.notes.append(f"the slowest pages, medians: {told}")
+
+
+def _reopened(page: Opened, times: int) -> list[float]:
+    """How long it took each time, in milliseconds."""
+    again = {page.ask.key: Opened(page.ask)}
+    for _ in range(times):
+        listening.opened(again, page.ask)
+    return again[page.ask.key].times
 
 
 def _tell_export(result: Measured) -> None:

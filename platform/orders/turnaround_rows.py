@@ -22,19 +22,17 @@ _COLUMNS = (("order", "V16"), ("test", "V16"), ("rank", ">i2"), ("state", ">i2")
 _STATES = ("reported", "cancelled", "rejected")
 
 _PERIOD = "o.performing_laboratory_id = %(laboratory)s AND o.placed_at >= %(since)s AND o.placed_at < %(until)s"
-_QUERY = f"""
-    SELECT string_agg(record_send(ROW(
+_QUERY = f"""SELECT string_agg(record_send(ROW(
         o.id, v.definition_id, o.rank, coalesce(array_position(%(states)s, o.state::text), 0)::int2,
         coalesce(o.calendar_id, 0), hashtext(o.clock_zone),
         o.placed_at, coalesce(o.accepted_at, 'infinity'), coalesce(o.started_at, 'infinity'),
         coalesce(o.scored_at, 'infinity'), coalesce(o.ended_at, 'infinity'), coalesce(o.result_due, 'infinity'),
         coalesce(o.report_due, 'infinity'), coalesce(o.clock_stopped_at, 'infinity')
     )), ''::bytea)
-    FROM orders_order o JOIN registry_testversion v ON v.id = o.test_version_id WHERE {_PERIOD}
+    FROM "orders_order" o JOIN registry_testversion v ON v.id = o.test_version_id WHERE {_PERIOD}
 """  # noqa: S608 -- our own words
 # No hold begins before its order was placed: those of before the period are not looked at.
-_HELD = f"""
-    SELECT h.order_id, h.since, coalesce(h.until, %(now)s) FROM orders_hold h JOIN orders_order o ON o.id = h.order_id
+_HELD = f"""SELECT h.order_id, h.since, coalesce(h.until, %(now)s) FROM orders_hold h JOIN "orders_order" o ON o.id = h.order_id
     WHERE h.organisation_id = %(laboratory)s AND h.since >= %(since)s AND {_PERIOD} ORDER BY h.order_id, h.since
 """  # noqa: S608 -- our own words
 

@@ -27,6 +27,10 @@ PAGE = 50
 LATELY = timedelta(days=30)  # placed within them, an order counts for the last STAT one
 CLOSED = 1000  # closed orders counted; all of them can be listed
 STAT = PRIORITY_RANK[Priority.STAT]
+UNSAID = (  # columns that no row of a list says
+    "stated", "intake__problems", "intake__facts", "intake__samples", "test_version__accepts", "test_version__protocol",
+    "test_version__sla_minutes", "test_version__signatures", "test_version__limitations",
+)  # fmt: skip
 TOLD = (  # columns of an order that goes into a file
     "accession", "priority", "state", "stated_mrn", "patient__family_name", "patient__given_name", "patient__birth_date",
     "test_version__definition__name", "items_total", "ordering_organisation__name", "assignee__name", "placed_at", "result_due",
@@ -109,12 +113,14 @@ def worklist(actor: Actor, filters: Filters = Filters(), *, cursor: Cursor | Non
     reach = Reach(actor, filters)
     counts = _counts(reach)
     keys, before, following = _page(reach.listed(), KEYS[sorted_by(filters)], cursor)
+    stat, page = _stat(reach), [pk for *_, pk in keys]
+    shown = {order.pk: order for order in _shown([*stat, *page])}
     matching = min(counts["done"], CLOSED) if filters.closed else counts[filters.chip] - counts["stat"]
     first = cursor.number if cursor and before else 1
     return Worklist(
         filters=filters,
-        stat=_stat(reach),
-        rows=_shown([pk for *_, pk in keys]),
+        stat=sorted((shown[pk] for pk in stat if pk in shown), key=_soonest),
+        rows=[shown[pk] for pk in page if pk in shown],
         chips=[Chip(name, label, *_capped(name, counts[name])) for name, label in _offered(actor).items()],
         asked=_asked(reach),
         matching=matching,
@@ -180,10 +186,10 @@ def _page(sides: list[QuerySet[Order]], key: Key, cursor: Cursor | None, size: i
 
 
 def _shown(ids: list[UUID]) -> list[Order]:
-    """What a row of the worklist says, in the order of the ids; the intake's long columns stay where they are."""
+    """What a row of the worklist says, in the order of the ids; long columns stay where they are."""
     related = ("patient", "test_version__definition", "intake", "assignee", "left_by", "ordering_organisation")
     rows = Order.objects.filter(pk__in=ids).select_related(*related).prefetch_related("patient__identifiers")
-    found = {order.pk: order for order in rows.defer("intake__problems", "intake__facts", "intake__samples")}
+    found = {order.pk: order for order in rows.defer(*UNSAID)}
     return [found[pk] for pk in ids if pk in found]
 
 
@@ -194,12 +200,13 @@ def _told(ids: list[UUID]) -> list[Order]:
     return [found[pk] for pk in ids if pk in found]
 
 
-def _stat(reach: Reach) -> list[Order]:
+def _stat(reach: Reach) -> list[UUID]:
     sides = [side.filter(rank=STAT) for side in reach.sides(closed=False, whole=True)]
-    ids = [pk for side in sides for pk in side.values_list("pk", flat=True)]
-    return sorted(
-        _shown(list(ids)), key=lambda order: (order.report_due is None, order.report_due or order.placed_at, order.placed_at)
-    )
+    return [pk for side in sides for pk in side.values_list("pk", flat=True)]
+
+
+def _soonest(order: Order) -> tuple[bool, datetime, datetime]:
+    return order.report_due is None, order.report_due or order.placed_at, order.placed_at
 
 
 def _asked(reach: Reach) -> dict[UUID, HoldRequest]:

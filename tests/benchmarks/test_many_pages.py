@@ -20,8 +20,9 @@ def asks() -> list[many_pages.Ask]:
     order = SimpleNamespace(
         pk=uuid4(), accession="A26-100001", placer_number="P-1", placed_at=now, ended_at=now, report_due=now,
         specimen=SimpleNamespace(identifier="S-1"), patient=SimpleNamespace(family_name="Muster"),
+        patient_id=uuid4(),
     )  # fmt: skip
-    return many_pages.pages(many_pages.Known(order, order, order, now))
+    return many_pages.pages(many_pages.Known(order, order, order, order, now))
 
 
 def test_every_page_has_a_name_of_its_own_and_a_view(asks: list[many_pages.Ask]) -> None:

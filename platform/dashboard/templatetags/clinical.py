@@ -2,10 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any
 
 from django import template
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from dashboard import short_names, stages, wording
@@ -85,6 +86,19 @@ def priority_tag(priority: str) -> SafeString:
         wording.PRIORITY_ICON[priority],
         wording.PRIORITY_WORD[priority],
     )
+
+
+@register.simple_tag
+def steps(stage: stages.Stage) -> SafeString:
+    """The five steps as a bar, and in words for somebody who does not see it."""
+    bar = _bar(tuple(step.status for step in stage.steps))
+    style = " stopped" if stage.stopped else ""
+    return format_html('<span class="steps{}" role="img" aria-label="{}">{}</span>', style, stage.spoken, bar)
+
+
+@cache
+def _bar(statuses: tuple[str, ...]) -> SafeString:
+    return format_html_join("", '<i class="{}"></i>', ((status,) for status in statuses))
 
 
 @register.simple_tag
