@@ -38,31 +38,34 @@ _RUNNING = """
     FROM engine_queue_job AS job
     WHERE job.state = 'running' AND job.deployment_name = ANY({deployments}) GROUP BY job.run_id
 """
-_ASKED = """ARRAY(SELECT DISTINCT asked.deployment_id FROM engine_queue_run AS asked
-                  WHERE asked.{by} = ANY(%(asked)s) AND asked.state IN ('queued', 'running'))"""
-# One pass over the lines of the deployments, in the order of the claim. What runs already of those behind may have to end first:
-# they are added up from the end of the line, since a frame whose beginning moves is added up anew for each run of it.
+# Of each deployment, the run of those asked about that comes last in its line. What stands behind it is looked at no further.
+_LAST = """
+    SELECT DISTINCT ON (asked.deployment_id) asked.deployment_id, asked.rank, asked.due_at, asked.id
+    FROM engine_queue_run AS asked WHERE asked.{by} = ANY(%(asked)s) AND asked.state IN ('queued', 'running')
+    ORDER BY asked.deployment_id, asked.rank DESC, asked.due_at DESC, asked.id DESC
+"""
+# One pass over the lines of the deployments up to there, in the order of the claim. What runs already of those behind may have to
+# end first: that is little, and looked for from what runs.
 _LINE = """
-    WITH open AS ({open}), running AS ({running}),
+    WITH last AS MATERIALIZED ({last}), open AS NOT MATERIALIZED ({open}), running AS MATERIALIZED ({running}),
     line AS (
-        SELECT open.id, open.items, open.tokens, coalesce(running.items, 0) AS running_items,
-               coalesce(running.paused, false) AS paused,
-               running.low, running.high, coalesce(running.foretold, false) AS foretold, open.deployment_id,
-               coalesce(sum(open.tokens) OVER before, 0) AS ahead, coalesce(sum(open.items) OVER before, 0) AS items_ahead,
-               CASE WHEN open.rank = 0 THEN 0 ELSE coalesce(sum(open.tokens * coalesce(running.items, 0) / greatest(open.items, 1))
-                                                            OVER behind, 0) END AS behind
-        FROM open LEFT JOIN running ON running.run_id = open.id
+        SELECT open.id, open.deployment_id, open.rank, open.due_at, open.items, open.tokens,
+               coalesce(sum(open.tokens) OVER before, 0) AS ahead, coalesce(sum(open.items) OVER before, 0) AS items_ahead
+        FROM open JOIN last USING (deployment_id) WHERE (open.rank, open.due_at, open.id) <= (last.rank, last.due_at, last.id)
         WINDOW before AS (PARTITION BY open.deployment_id ORDER BY open.rank, open.due_at, open.id
-                          ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING),
-               behind AS (PARTITION BY open.deployment_id ORDER BY open.rank DESC, open.due_at DESC, open.id DESC
                           ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)
     )
-    SELECT run.{by}, line.deployment_id, item_set.kind, line.items, line.tokens, line.ahead, line.items_ahead, line.behind,
-           line.running_items, line.paused, line.foretold, line.low, line.high,
+    SELECT run.{by}, line.deployment_id, item_set.kind, line.items, line.tokens, line.ahead, line.items_ahead,
+           CASE WHEN line.rank = 0 THEN 0 ELSE (
+               SELECT coalesce(sum(open.tokens * running.items / greatest(open.items, 1)), 0)
+               FROM running JOIN open ON open.id = running.run_id
+               WHERE open.deployment_id = line.deployment_id AND (open.rank, open.due_at, open.id) > (line.rank, line.due_at, line.id)
+           ) END,
+           coalesce(running.items, 0), coalesce(running.paused, false), coalesce(running.foretold, false), running.low, running.high,
            EXISTS (SELECT 1 FROM engine_queue_job AS stuck
                    WHERE stuck.run_id = run.id AND stuck.state IN ('queued', 'running') AND stuck.attention <> '')
     FROM line JOIN engine_queue_run AS run ON run.id = line.id
-    JOIN engine_queue_itemset AS item_set ON item_set.id = run.item_set_id
+    JOIN engine_queue_itemset AS item_set ON item_set.id = run.item_set_id LEFT JOIN running ON running.run_id = line.id
     WHERE run.{by} = ANY(%(asked)s)
 """
 _BEFORE = """
@@ -163,8 +166,8 @@ def rates(kinds: Iterable[Kind]) -> dict[Kind, Rate]:
 
 
 def _places(by: Literal["order_id", "id"], asked: Collection[UUID]) -> dict[UUID, Place]:
-    of = _ASKED.format(by=by)
-    parts = {"open": _OPEN.format(deployments=of), "running": _RUNNING.format(deployments=of), "by": by}
+    of = "ARRAY(SELECT deployment_id FROM last)"
+    parts = {"last": _LAST.format(by=by), "open": _OPEN.format(deployments=of), "running": _RUNNING.format(deployments=of), "by": by}
     with connection.cursor() as cursor:
         cursor.execute(_LINE.format(**parts), {"asked": list(asked), "fresh": FRESH_SECONDS})
         rows = cursor.fetchall()

@@ -15,13 +15,21 @@ from engine_queue.reporter import FRESH_SECONDS
 from engine_queue.whereabouts import Part, Pause
 from registry.models import TestVersion
 
-# One pass over the lines of the deployments asked about, in the order of the claim: as cheap for a page of runs as for one.
+# One pass over the lines of the deployments asked about, in the order of the claim, up to the last of those asked about: as cheap
+# for a page of runs as for one.
 _POSITIONS = """
-    SELECT run_id, min(place) - 1 FROM (
-        SELECT run_id, row_number() OVER (PARTITION BY deployment_name ORDER BY rank, due_at, id) AS place FROM engine_queue_job
-        WHERE state = 'queued' AND attention = '' AND NOT held
-          AND deployment_name = ANY(ARRAY(SELECT DISTINCT deployment_id FROM engine_queue_run WHERE id = ANY(%(runs)s)))
-    ) AS line WHERE run_id = ANY(%(runs)s) GROUP BY run_id
+    WITH asked AS MATERIALIZED (
+        SELECT run_id, deployment_name, rank, due_at, id FROM engine_queue_job
+        WHERE state = 'queued' AND attention = '' AND NOT held AND run_id = ANY(%(runs)s)
+    ), last AS MATERIALIZED (
+        SELECT DISTINCT ON (deployment_name) * FROM asked ORDER BY deployment_name, rank DESC, due_at DESC, id DESC
+    )
+    SELECT asked.run_id, min(line.place) - 1 FROM asked JOIN (
+        SELECT job.id, row_number() OVER (PARTITION BY job.deployment_name ORDER BY job.rank, job.due_at, job.id) AS place
+        FROM last JOIN engine_queue_job AS job USING (deployment_name)
+        WHERE job.state = 'queued' AND job.attention = '' AND NOT job.held
+          AND (job.rank, job.due_at, job.id) <= (last.rank, last.due_at, last.id)
+    ) AS line USING (id) GROUP BY asked.run_id
 """
 
 
