@@ -59,9 +59,11 @@ _LINE = """
            CASE WHEN line.rank = 0 THEN 0 ELSE (
                SELECT coalesce(sum(open.tokens * running.items / greatest(open.items, 1)), 0)
                FROM running JOIN open ON open.id = running.run_id
-               WHERE open.deployment_id = line.deployment_id AND (open.rank, open.due_at, open.id) > (line.rank, line.due_at, line.id)
+               WHERE open.deployment_id = line.deployment_id
+                 AND (open.rank, open.due_at, open.id) > (line.rank, line.due_at, line.id)
            ) END,
-           coalesce(running.items, 0), coalesce(running.paused, false), coalesce(running.foretold, false), running.low, running.high,
+           coalesce(running.items, 0), coalesce(running.paused, false), coalesce(running.foretold, false),
+           running.low, running.high,
            EXISTS (SELECT 1 FROM engine_queue_job AS stuck
                    WHERE stuck.run_id = run.id AND stuck.state IN ('queued', 'running') AND stuck.attention <> '')
     FROM line JOIN engine_queue_run AS run ON run.id = line.id
@@ -167,9 +169,9 @@ def rates(kinds: Iterable[Kind]) -> dict[Kind, Rate]:
 
 def _places(by: Literal["order_id", "id"], asked: Collection[UUID]) -> dict[UUID, Place]:
     of = "ARRAY(SELECT deployment_id FROM last)"
-    parts = {"last": _LAST.format(by=by), "open": _OPEN.format(deployments=of), "running": _RUNNING.format(deployments=of), "by": by}
+    parts = {"last": _LAST.format(by=by), "open": _OPEN.format(deployments=of), "running": _RUNNING.format(deployments=of)}
     with connection.cursor() as cursor:
-        cursor.execute(_LINE.format(**parts), {"asked": list(asked), "fresh": FRESH_SECONDS})
+        cursor.execute(_LINE.format(**parts, by=by), {"asked": list(asked), "fresh": FRESH_SECONDS})
         rows = cursor.fetchall()
     return {key: _place(*row) for key, *row in rows}
 

@@ -10,8 +10,9 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, F, Q, QuerySet
+from django.db.models import Count, F, Prefetch, Q, QuerySet
 
+from accounts.models import Organisation, User
 from accounts.roles import Verb
 from foundation import clock
 from foundation.actor import Actor
@@ -33,9 +34,14 @@ UNSAID = (  # columns that no row of a list says
 )  # fmt: skip
 TOLD = (  # columns of an order that goes into a file
     "accession", "priority", "state", "stated_mrn", "patient__family_name", "patient__given_name", "patient__birth_date",
-    "test_version__definition__name", "items_total", "ordering_organisation__name", "assignee__name", "placed_at", "result_due",
-    "report_due", "scored_at", "ended_at", "clock_stopped_at", "hold_reason", "attention", "attention_also",
+    "test_version", "items_total", "ordering_organisation", "assignee", "placed_at", "result_due", "report_due", "scored_at",
+    "ended_at", "clock_stopped_at", "hold_reason", "attention", "attention_also",
 )  # fmt: skip
+_NAMED = (
+    Prefetch("test_version", TestVersion.objects.select_related("definition").only("definition__name")),
+    Prefetch("ordering_organisation", Organisation.objects.only("name")),
+    Prefetch("assignee", User.objects.only("name")),
+)
 
 
 @dataclass(frozen=True)
@@ -194,9 +200,9 @@ def _shown(ids: list[UUID]) -> list[Order]:
 
 
 def _told(ids: list[UUID]) -> list[Order]:
-    """What a line of a file says, in the order of the ids: no other column of an order is read."""
-    related = ("patient", "test_version__definition", "assignee", "ordering_organisation")
-    found = Order.objects.filter(pk__in=ids).select_related(*related).only(*TOLD).in_bulk()
+    """What a line of a file says, in the order of the ids: no other column is read, and of what many orders name, each once."""
+    rows = Order.objects.filter(pk__in=ids).select_related("patient").only(*TOLD)
+    found = rows.prefetch_related(*_NAMED).in_bulk()
     return [found[pk] for pk in ids if pk in found]
 
 
