@@ -72,7 +72,7 @@ def microseconds(moment: datetime) -> float:
 
 def read(laboratory: UUID, since: datetime, until: datetime, now: datetime) -> Rows:
     """The orders that a laboratory got in a period, by when they were placed."""
-    period = {"laboratory": laboratory, "since": since, "until": until, "now": now, "states": list(_STATES)}
+    period: dict[str, Any] = {"laboratory": laboratory, "since": since, "until": until, "now": now, "states": list(_STATES)}
     with connection.cursor() as cursor:
         with cursor.copy(cursor.mogrify(_QUERY, period)) as copied:
             found = _records(b"".join(copied)[_BEFORE:-_AFTER])
@@ -149,6 +149,6 @@ def _zones(cursor: Any, found: NDArray[Any]) -> dict[tuple[int, int], str]:
 def _one_of_each(found: NDArray[Any]) -> Iterator[tuple[tuple[int, int], int]]:
     """Calendar and hash of the zone, with the number of an order that has both."""
     for calendar in np.unique(found["calendar"]):
-        counted = np.flatnonzero(found["calendar"] == calendar) if calendar else []
+        counted = np.flatnonzero((found["calendar"] == calendar) & (calendar != 0))
         for zone, first in zip(*np.unique(found["zone"][counted], return_index=True), strict=True):
             yield (int(calendar), int(zone)), int(counted[first])

@@ -141,8 +141,8 @@ def worklist(actor: Actor, filters: Filters = Filters(), *, cursor: Cursor | Non
 def last_stat(actor: Actor) -> Finished | None:
     """When results of a STAT order in reach came last, and how long they took. None: none was placed and scored lately."""
     rows = Order.objects.for_actor(actor).filter(rank=STAT, placed_at__gt=clock.now() - LATELY, scored_at__isnull=False)
-    found = rows.order_by("-scored_at").values_list("scored_at", "accepted_at").first()
-    return Finished(found[0], (found[0] - found[1]).total_seconds()) if found else None
+    scored, accepted = rows.order_by("-scored_at").values_list("scored_at", "accepted_at").first() or (None, None)
+    return Finished(scored, (scored - accepted).total_seconds()) if scored and accepted else None
 
 
 def sorted_by(filters: Filters) -> str:
