@@ -10,7 +10,7 @@ SAID = (
 
 
 class Migration(migrations.Migration):
-    dependencies = [("orders", "0023_rare_orders")]
+    dependencies = [("orders", "0024_run_again")]
     operations = [
         migrations.RemoveIndex("order", "order_of_period"),
         migrations.AddIndex("order", Index(fields=["performing_laboratory", "placed_at"], include=SAID, name="order_of_period")),
