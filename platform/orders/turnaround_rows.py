@@ -105,7 +105,8 @@ def _records(sent: bytes) -> NDArray[Any]:
 def _numbered(column: NDArray[Any]) -> tuple[list[UUID], NDArray[np.int64]]:
     """The different ids of a column, and for each row the number of its own: they are few."""
     halves = np.ascontiguousarray(column).view(">u8").reshape(-1, 2)
-    found, numbers = [], np.full(len(halves), -1, dtype=np.int64)
+    found: list[UUID] = []
+    numbers = np.full(len(halves), -1, dtype=np.int64)
     while (left := np.flatnonzero(numbers < 0)).size:
         one = halves[left[0]]
         numbers[(halves == one).all(axis=1)] = len(found)
