@@ -44,7 +44,7 @@ def audit(options: Options) -> Measured:
         chain.seal(lines=1)
         small = _checked(result, made, _SMALL)
         _tampered(result, made, folder)
-        _writing(result, made, 1 if options.quick else 3)
+        _writing(result, made, 1 if options.quick else 2)
         chain.grow(whole - chain.events(), timedelta(days=60), per_transaction=10_000)
         _sealed(result, chain)
         large = _checked(result, made, whole)
