@@ -32,6 +32,12 @@ KINDS = (
         "Every run that one model version computed, its order, and the reports that rest on it.",
         ("model", *PERIOD),
     ),
+    Kind(
+        "signatures",
+        "Signatures",
+        "Every signature of a period, and whether it still stands over the content of its report.",
+        PERIOD,
+    ),
     Kind("turnaround", "Turnaround", "Every order of a period with its times, its due times, and whether they were kept.", PERIOD),
 )
 BY_CODE = {kind.code: kind for kind in KINDS}

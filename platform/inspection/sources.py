@@ -10,7 +10,7 @@ from django.db.models.functions import Coalesce, Now
 from audit.models import Event
 from casefile import trail
 from engine_queue.models import Run, RunKind
-from inspection import event_rows, periods
+from inspection import event_rows, periods, signatures
 from inspection.asking import id_of
 from inspection.event_words import in_full
 from inspection.models import AuditReport
@@ -177,4 +177,5 @@ _KINDS: dict[str, Callable[[AuditReport, ZoneInfo], Told]] = {
     "period": _period,
     "model": _model,
     "turnaround": _turnaround,
+    "signatures": signatures.told,
 }

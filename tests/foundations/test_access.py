@@ -118,6 +118,8 @@ PROCESSES = [
     "inspection/claims",
     "inspection/event_rows",
     "inspection/making",
+    "inspection/proof",
+    "inspection/signatures",
     "inspection/sources",
     "questions/hints",
     "questions/progress",

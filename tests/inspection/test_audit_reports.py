@@ -24,8 +24,11 @@ from inspection import claims, event_rows, making, selectors, services
 from inspection.errors import InvalidAsked
 from inspection.models import AuditReport
 from orders.models import Order
+from reports.models import ReportVersion
 from tests.dashboard.people import Ward
 from tests.factories import make_actor, make_user
+from tests.forging import forging
+from tests.reports import signers
 from tests.reports.cases import patient
 
 pytestmark = pytest.mark.django_db
@@ -112,6 +115,25 @@ def test_turnaround_lists_orders_with_their_times_and_whether_they_were_kept(hou
     rows = {row[0]: row for row in tables["orders.csv"][1:]}
     assert set(rows) == {house.order.accession, scored.accession}
     assert rows[scored.accession][11] == "yes" and rows[house.order.accession][7] == ""
+
+
+def test_signatures_are_listed_and_held_against_what_they_stand_under():
+    order = signers.scored(signers=2)
+    lab = signers.laboratory_of(order)
+    version = signers.issued(order, lab)
+    auditor = make_actor(role=Role.AUDITOR, organisation=order.performing_laboratory)
+
+    def rows():
+        report = services.ask(actor=auditor, laboratory_id=order.performing_laboratory_id, kind="signatures", typed=PERIOD)
+        assert making.make(report.pk)
+        text = read(selectors.report_for(auditor, report.pk), "signatures.csv").decode()
+        return [row[:6] + row[9:10] for row in csv.reader(io.StringIO(text))][1:]
+
+    signed = [order.accession, str(version.number), "study report", "released"]
+    assert rows() == [[*signed, "review", "Reviewer", "yes"], [*signed, "approval", "Laboratory director", "yes"]]
+    with forging():
+        ReportVersion.objects.filter(pk=version.pk).update(content=version.content + " ")
+    assert [row[-1] for row in rows()] == ["NO", "NO"]
 
 
 def test_the_pack_proves_its_files_and_no_cell_is_computed_by_a_spreadsheet(house):

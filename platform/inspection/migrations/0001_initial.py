@@ -21,7 +21,7 @@ class Migration(migrations.Migration):
             name='AuditReport',
             fields=[
                 ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('kind', models.CharField(choices=[('order', 'An order'), ('patient', 'A patient'), ('access', 'Who saw this patient'), ('person', "A person's deeds"), ('period', 'A period'), ('model', 'A model version'), ('turnaround', 'Turnaround')], max_length=12)),
+                ('kind', models.CharField(choices=[('order', 'An order'), ('patient', 'A patient'), ('access', 'Who saw this patient'), ('person', "A person's deeds"), ('period', 'A period'), ('model', 'A model version'), ('signatures', 'Signatures'), ('turnaround', 'Turnaround')], max_length=12)),
                 ('asked', models.JSONField()),
                 ('subject', models.CharField(max_length=300)),
                 ('asked_at', models.DateTimeField()),
@@ -41,7 +41,7 @@ class Migration(migrations.Migration):
             ],
             options={
                 'indexes': [models.Index(fields=['organisation', '-asked_at'], name='audit_report_newest')],
-                'constraints': [models.CheckConstraint(condition=models.Q(('kind__in', ['order', 'patient', 'access', 'person', 'period', 'model', 'turnaround'])), name='audit_report_kind_known'), models.CheckConstraint(condition=models.Q(models.Q(('state', 'made'), _negated=True), ('pack__isnull', False), _connector='OR'), name='audit_report_made_has_pack')],
+                'constraints': [models.CheckConstraint(condition=models.Q(('kind__in', ['order', 'patient', 'access', 'person', 'period', 'model', 'signatures', 'turnaround'])), name='audit_report_kind_known'), models.CheckConstraint(condition=models.Q(models.Q(('state', 'made'), _negated=True), ('pack__isnull', False), _connector='OR'), name='audit_report_made_has_pack')],
             },
         ),
     ]
