@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from django.core.management import CommandError, call_command
 
-from engine_queue import lease, selectors
-from engine_queue.models import Worker
+from engine_queue import lease, line, selectors
+from engine_queue.models import Run, Worker
 from foundation import clock
 from tests.engine_queue.rows import make_run, taken
 from tests.engine_queue.workers import DEPLOYMENT
@@ -63,6 +63,21 @@ def test_what_waits_for_a_person_is_in_nobody_s_way() -> None:
     make_run(items=1, rank=0).jobs.update(attention="job.worker-died")
     run = make_run(items=1)
     assert selectors.positions([run.pk]) == {run.pk: 0}
+
+
+def test_what_is_said_of_a_run_is_the_same_whichever_others_are_asked_about_with_it() -> None:
+    now, tests = clock.now(), [make_test_version(), make_test_version(deployment="other")]
+    runs = [make_run(items=1 + n % 3, rank=n * 5 % 4, due=now + timedelta(hours=n % 3), test=tests[n % 2]) for n in range(12)]
+    Run.objects.filter(pk__in=[run.pk for run in runs]).update(tokens=7)
+    taken()
+    together, orderly = line.places_of_runs([run.pk for run in runs]), sorted(runs, key=lambda run: (run.rank, run.due_at, run.pk))
+    assert len(together) == len(runs)
+    for run in runs:
+        before = [one for one in orderly[: orderly.index(run)] if one.deployment_id == run.deployment_id]
+        assert together[run.pk].items_ahead == sum(one.items_total for one in before)
+        assert line.places_of_runs([run.pk]) == {run.pk: together[run.pk]}
+    positions = selectors.positions([run.pk for run in runs])
+    assert {pk: place for run in runs for pk, place in selectors.positions([run.pk]).items()} == positions
 
 
 def health(name: str) -> tuple[dict[str, Any], str]:
