@@ -56,9 +56,11 @@ def opened(at: Desk, query: Typed) -> dict[str, object]:
 def submitted(at: Desk, typed: Typed) -> tuple[dict[str, object], Question | None]:
     """The question; or the form as it was sent, with what has to be corrected."""
     key = UUID(typed["key"]) if _is_id(typed.get("key", "")) else None
+    request = _request(at, typed)
     try:
-        return {}, services.ask(actor=at.actor, request=_request(at, typed), key=key)
+        return {}, services.ask(actor=at.actor, request=request, key=key)
     except InvalidQuestion as error:
+        services.note_named(actor=at.actor, request=request, error=error)
         return _shown(at, typed, faults=error.fields), None
 
 

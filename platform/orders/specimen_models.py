@@ -5,6 +5,7 @@ from uuid import UUID
 
 from django.db import models
 from django.db.models import F, Q
+from django.db.models.functions import Upper
 
 from accounts.models import Organisation, User
 from foundation.scoping import ScopedManager
@@ -73,6 +74,7 @@ class Specimen(models.Model):
         indexes = [
             models.Index(fields=["organisation", "identifier"], name="specimen_label"),
             models.Index(fields=["identifier"], name="specimen_by_label"),  # what a laboratory scans comes from anywhere
+            models.Index(Upper("identifier"), name="specimen_by_label_upper"),  # and is named in either case of letters
             models.Index(fields=["id"], condition=Q(state="expected"), name="specimen_expected"),
             models.Index(fields=["received_at"], condition=Q(received_at__isnull=False), name="specimen_received"),
             models.Index(fields=["rejected_at"], condition=Q(rejected_at__isnull=False), name="specimen_rejected"),

@@ -1,17 +1,12 @@
 """Whether a question can be asked as it stands: the text, the model's reach, the settings, whose it would be, and how urgent."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import reduce
-from operator import or_
 from typing import Any
-
-from django.db.models import Q
 
 from accounts.roles import Verb
 from foundation.actor import Actor
-from orders.models import Order, PatientIdentifier
-from questions import offered, requests, text, wording
+from questions import naming, offered, requests, text, wording
 from questions.errors import InvalidQuestion
 from questions.models import Question
 from questions.offered import Offered
@@ -34,7 +29,7 @@ class Checked:
 
 
 def check(actor: Actor, request: QuestionRequest) -> Checked:
-    """Raises `InvalidQuestion` with everything that has to be corrected."""
+    """Raises `InvalidQuestion` with everything that has to be corrected, and whom it names."""
     faults: dict[str, list[str]] = {}
     settings: dict[str, Any] = {}
     model = chosen(request)
@@ -47,18 +42,20 @@ def check(actor: Actor, request: QuestionRequest) -> Checked:
     except InvalidQuestion as error:
         faults |= error.fields
     found = text.read(request.text)
+    named = naming.named(request.laboratory_id, found)
     said = faults_of(request, found, model, settings)
+    said += [wording.IDENTIFIES.format(line=one.line, name=one.name) for one in found.sequences if one in named]
     if said:
-        faults["text"] = said
+        faults["text"] = text.shortened(said)
     if not faults and (over := _too_much(settings, len(found.sequences))):
         faults["length"] = [over]
     if faults or model is None:
-        raise InvalidQuestion(faults)
+        raise InvalidQuestion(faults, set().union(*named.values()))
     return Checked(request, settings, found.sequences, found.bases, work(request.kind, settings, found, model))
 
 
 def faults_of(request: QuestionRequest, found: Reading, model: Offered | None, settings: Mapping[str, Any]) -> list[str]:
-    """What is wrong with the sequences, line by line as far as that is known."""
+    """What is wrong with the sequences, line by line as far as that is known; whom they are named like is not looked up."""
     said = list(found.faults)
     most = model.longest(request.kind, settings.get("length", 0)) if model else None
     if model is not None and most is not None:
@@ -67,7 +64,6 @@ def faults_of(request: QuestionRequest, found: Reading, model: Offered | None, s
             for one in found.sequences
             if len(one.bases) > most
         ]
-    said += [wording.IDENTIFIES.format(line=one.line, name=one.name) for one in _identifying(request, found)]
     return text.shortened(said)
 
 
@@ -101,24 +97,3 @@ def require_room(actor: Actor) -> None:
 def _too_much(settings: Mapping[str, Any], sequences: int) -> str:
     count = int(settings.get("length", 0)) * int(settings.get("samples", 1)) * sequences
     return wording.GENERATED.format(count=count, most=MOST_GENERATED) if count > MOST_GENERATED else ""
-
-
-def _identifying(request: QuestionRequest, found: Reading) -> list[Asked]:
-    """Sequences that are named like a patient, a specimen or an order that this laboratory knows."""
-    names, here = {one.name for one in found.sequences}, request.laboratory_id
-    if not names:
-        return []
-    orders = Order.objects.filter(performing_laboratory_id=here)
-    known = [
-        PatientIdentifier.objects.filter(_alike("value", names), organisation_id=here).values_list("value", flat=True),
-        orders.filter(_alike("stated_mrn", names)).values_list("stated_mrn", flat=True),
-        orders.filter(accession__in={name.upper() for name in names}).values_list("accession", flat=True),
-        orders.filter(specimen__identifier__in=names).values_list("specimen__identifier", flat=True),
-    ]
-    said = {value.upper() for values in known for value in values}
-    return [one for one in found.sequences if one.name.upper() in said]
-
-
-def _alike(column: str, names: Collection[str]) -> Q:
-    """An OR of equalities, each of which the trigram index of the upper-case column serves."""
-    return reduce(or_, (Q(**{f"{column}__iexact": name}) for name in sorted(names)))

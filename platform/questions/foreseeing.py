@@ -8,7 +8,7 @@ from engine_queue import line
 from engine_queue.line import Rate
 from foundation import clock
 from orders.estimates import seconds_for
-from questions import asking, requests, text
+from questions import asking, requests, text, wording
 from questions.errors import InvalidQuestion
 from questions.offered import Offered
 from questions.requests import QuestionRequest
@@ -39,7 +39,8 @@ def foresee(request: QuestionRequest) -> Foreseen:
     found, model, settings = text.read(request.text), asking.chosen(request), _settings(request)
     said = Foreseen(
         len(found.sequences), found.bases, None, bool(model and model.token_bases),
-        asking.faults_of(request, found, model, settings or {}) if found.sequences else [], found.notes, model, None,
+        asking.faults_of(request, found, model, settings or {}) if found.sequences else [],
+        [*found.notes, wording.NAMES_LATER] if found.sequences else [], model, None,
     )  # fmt: skip
     if model is None or settings is None:
         return said

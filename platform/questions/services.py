@@ -19,8 +19,10 @@ from foundation import clock
 from foundation.actor import Actor
 from foundation.errors import NotPermitted
 from foundation.reasons import Reason
+from orders.models import Patient
 from questions import asking, hints
 from questions.asking import Checked
+from questions.errors import InvalidQuestion
 from questions.models import Question
 from questions.requests import QuestionRequest
 from registry.models import Deployment
@@ -33,7 +35,7 @@ SEED_BITS = 53  # of a seed that is drawn: any program can hold it exactly
 def ask(*, actor: Actor, request: QuestionRequest, key: UUID | None = None) -> Question:
     """Ask a question. Sent again under the same `key` with the same content it is the same question.
 
-    Raises `NotPermitted`, and `InvalidQuestion` with everything that has to be corrected.
+    Raises `NotPermitted`, and `InvalidQuestion` with everything that has to be corrected; the caller gives that to `note_named`.
     """
     require(actor, Verb.ASK, request.laboratory_id)
     person = _person(actor)
@@ -46,6 +48,16 @@ def ask(*, actor: Actor, request: QuestionRequest, key: UUID | None = None) -> Q
         asking.require_room(actor)
         free = key is not None and not Question.objects.filter(pk=key).exists()
         return _create(actor, person, checked, key if free and key else uuid4())
+
+
+def note_named(*, actor: Actor, request: QuestionRequest, error: InvalidQuestion) -> None:
+    """Write whom a refused question named: its refusal told the asker that they are known here. Outside of what it rolled back."""
+    named = [Patient(pk=pk) for pk in sorted(error.named)]
+    with transaction.atomic():
+        audit.record_all(
+            audit.event(actor=actor, action="question.named_somebody", obj=one, organisation_id=request.laboratory_id)
+            for one in named
+        )
 
 
 def cancel(*, actor: Actor, question: Question) -> None:

@@ -9,10 +9,11 @@ TOO_MANY = "Line {line}: here begins sequence {number:,}; at most {most} fit in 
 TOO_MUCH = "The sequences have {bases:,} bases in all; at most {most:,} fit in one question."
 MORE = "{count:,} more faults follow."
 IDENTIFIES = (
-    "Line {line}: “{name}” is the record number, specimen or accession of a patient here. A question names nobody: rename it."
+    "Line {line}: “{name}” holds the record number, specimen or accession of a patient here. A question names nobody: rename it."
 )
+NAMES_LATER = "Whether a sequence is named like a patient, specimen or order is checked when you ask."
 BUSY = "{count} of your questions are still open, and no more may be. Wait for one, or cancel one."
-STAT = "A question is never STAT: nothing that is asked delays a patient’s result."
+STAT = "A question is never STAT: it never goes before a STAT order. As ASAP or urgent it goes before routine work, orders too."
 PRIORITY = "Your role asks routine questions; to ask a more urgent one needs the right “promote”."
 MODEL = "There is no such deployed model here."
 LABORATORY = "You cannot ask for this laboratory."

@@ -162,6 +162,7 @@ SERVICES = [
     "orders/uploads",
     "orders/urgency",
     "questions/asking",
+    "questions/naming",
     "questions/services",
     "registry/validation",
     "reports/correcting",

@@ -3,8 +3,9 @@
 import pytest
 
 from accounts.roles import Role
+from audit.models import Event
 from questions.models import Question
-from tests.factories import make_token, make_user
+from tests.factories import make_order, make_ready_intake, make_token, make_user
 from tests.interop.caller import Caller
 from tests.questions.people import Bench
 from tests.questions.test_pages import ASKED, answer
@@ -66,3 +67,10 @@ def test_a_question_is_cancelled_once(bench, caller):
     answers = [caller.post(f"/questions/{asked}/cancel", Idempotency_Key="k2") for _ in range(2)]
     assert [one.status_code for one in answers] == [200, 200] and answers[0].json()["state"] == "cancelled"
     assert caller.get(f"/questions/{asked}/result").status_code == 409
+
+
+def test_who_names_somebody_by_the_api_is_written_down_though_nothing_is_asked(bench, caller):
+    order = make_order(intake=make_ready_intake(test_version=bench.test))
+    refused = caller.post("/questions", body(bench, text=f">{order.stated_mrn}\n{ASKED}"), Idempotency_Key="k1")
+    assert refused.status_code == 422 and not Question.objects.exists()
+    assert Event.objects.get(action="question.named_somebody").object_id == str(order.patient_id)

@@ -1,20 +1,27 @@
 """Who asks what, as urgently as he may; what a question never is: STAT, of an order, or named like a patient."""
 
+from datetime import timedelta
+
 import pytest
 from django.db import IntegrityError, transaction
+from django.urls import reverse
 
 from accounts.roles import Role
 from audit.models import Event
 from engine_queue import settling
 from engine_queue.models import Job, Run
 from engine_queue.work import ItemScore
+from foundation import clock
 from foundation.errors import IllegalMove, NotFound, NotPermitted
+from orders.models import PatientIdentifier
+from orders.requests import SpecimenDetails
 from questions import asking, foreseeing, selectors, services
 from questions.errors import InvalidQuestion
 from questions.models import Question
 from registry.services import register_deployment
+from tests.dashboard.people import logged_in
 from tests.engine_queue.rows import scored, take, taken
-from tests.factories import BASES, make_actor, make_laboratory, make_order, make_ready_intake, make_test_version
+from tests.factories import BASES, make_actor, make_laboratory, make_order, make_organisation, make_ready_intake, make_test_version
 from tests.questions.people import Bench
 
 pytestmark = pytest.mark.django_db
@@ -48,7 +55,7 @@ def test_a_question_is_a_run_of_its_own_with_a_job_for_each_sequence(bench):
 
 def test_what_is_wrong_is_told_field_by_field_and_nothing_is_asked(bench):
     fields = refused(bench, "continue", ">long\n" + "A" * 2000, length=60, temperature=-1, deployment="none", priority="stat")
-    assert set(fields) == {"deployment", "priority", "temperature"} and "never STAT" in fields["priority"][0]
+    assert set(fields) == {"deployment", "priority", "temperature"} and "before routine work" in fields["priority"][0]
     assert refused(bench, "continue", ">long\n" + "A" * 2000, length=60) == {
         "text": ["Line 1: “long” has 2,000 bases; ecoli-orf-2k 1.0 takes at most 1,988 here."]
     }
@@ -87,6 +94,30 @@ def test_a_question_is_named_like_nobody_known_here(bench):
     for name in (order.accession, order.stated_mrn.lower(), order.specimen.identifier):
         assert "names nobody" in refused(bench, "score", f">{name}\nACGTACGTAC")["text"][0]
     assert bench.asks("score", ">somebody-else\nACGTACGTAC")
+
+
+def test_a_number_in_either_case_or_in_a_part_of_a_name_is_found_when_it_is_asked_and_not_before(bench):
+    tube = SpecimenDetails(identifier="Tube-77", type="isolate", source="", collected_at=clock.now() - timedelta(hours=2))
+    intake = make_ready_intake(test_version=bench.test, organisation=make_organisation())
+    order = make_order(intake=intake, specimen=tube)
+    theirs = {"organisation": intake.ordering_organisation, "patient": order.patient}
+    PatientIdentifier.objects.create(**theirs, system="urn:n", value="N-4711")
+    mrn, accession = order.stated_mrn, order.accession.lower()
+    for name in ("tube-77", "n-4711", f"{mrn};x", f"{mrn.lower()}_L1", f"lane1|{accession}"):
+        typed = foreseeing.foresee(bench.wants(text=f">{name}\nACGTACGTAC"))
+        assert typed.faults == [] and "checked when you ask" in typed.notes[-1]
+        assert "names nobody" in refused(bench, "score", f">{name}\nACGTACGTAC")["text"][0], name
+    assert bench.asks("score", ">seq_1\nACGTACGTAC")
+
+
+def test_who_asks_by_a_name_that_is_known_here_leaves_an_event_of_the_patient(bench):
+    order = make_order(intake=make_ready_intake(test_version=bench.test))
+    client, asked = logged_in(Role.MODEL_STEWARD, bench.laboratory), f">MRN-x\nACGTACGTAC\n>{order.stated_mrn}\nACGTACGTAC"
+    typed = {"text": asked, "kind": "score", "deployment": bench.test.deployment_id}
+    written = Event.objects.filter(action="question.named_somebody")
+    assert order.stated_mrn not in client.post(reverse("question-check"), typed).content.decode() and not written.exists()
+    assert client.post(reverse("question-new"), typed).status_code == 422
+    assert list(written.values_list("object_id", "organisation_id", "facts")) == [(str(order.patient_id), bench.laboratory.pk, {})]
 
 
 def test_only_permitted_people_of_the_laboratory_ask_and_see(bench):

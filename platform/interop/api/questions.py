@@ -28,6 +28,7 @@ from interop.api.shown import estimate
 from interop.api.writing import KEY, done_once
 from interop.idempotency import Done
 from questions import answers, files, offered, selectors, services
+from questions.errors import InvalidQuestion
 from questions.models import Question
 from questions.requests import SETTINGS, QuestionRequest
 
@@ -49,11 +50,16 @@ def list_deployments(request: ApiRequest) -> list[DeploymentShape]:
 def ask_question(request: ApiRequest, given: QuestionGiven, idempotency_key: str | None = KEY) -> HttpResponse:
     """Ask a deployed model about sequences. For research: no patient is attached, and nothing of it reaches a report."""
     actor = request.auth
+    wanted = _asked(actor, given)
 
     def work() -> Done:
-        return _done(actor, services.ask(actor=actor, request=_asked(actor, given)).pk, status=201)
+        return _done(actor, services.ask(actor=actor, request=wanted).pk, status=201)
 
-    return done_once(request, idempotency_key, work, seen=lambda pk: selectors.question_for(actor, pk))
+    try:
+        return done_once(request, idempotency_key, work, seen=lambda pk: selectors.question_for(actor, pk))
+    except InvalidQuestion as error:
+        services.note_named(actor=actor, request=wanted, error=error)
+        raise
 
 
 @router.get("/questions", response=QuestionPage, auth=Token(Verb.ASK))
