@@ -8,6 +8,8 @@ from dashboard import question_picture, reading
 from dashboard.question_picture import Picture
 from dashboard.wording import between, counted, flag, ordinal
 from foundation.actor import Actor
+from foundation.errors import Refused
+from foundation.reasons import Reason
 from questions import answers, files, offered, requests, selectors, services
 from questions.answers import Answer
 from questions.models import Kind, Question
@@ -73,7 +75,7 @@ def shown(actor: Actor, question: Question, asked: Mapping[str, str], zone: Zone
         "question": question, "standing": standing, "words": state_words(standing), "zone_here": zone.key,
         "place": _place(standing), "finish": finish, "style": between(finish.low, finish.high) if finish else "",
         "why": _why(standing), "answers": [_shown(question, one) for one in found if one.there],
-        "settings": settings_words(question), "files": files.offered(question) if standing.done else [],
+        "settings": settings_words(question), "files": files.offered(question) if standing.state == "scored" else [],
         "may_cancel": standing.open and services.may_cancel(actor, question), "page": page,
         "pages": -(-question.sequences // SEQUENCES), "provenance": next((one for one in found if one.there), None),
         "attention": flag(question.attention) if question.attention else "",
@@ -81,9 +83,11 @@ def shown(actor: Actor, question: Question, asked: Mapping[str, str], zone: Zone
 
 
 def taken(actor: Actor, question: Question, name: str) -> Taken | None:
-    """One file of the answer, as far as it is there; None where there is no such."""
+    """One file of the answer; None where there is no such. Raises `Refused` while a part of the answer is missing."""
     if name not in files.offered(question):
         return None
+    if question.run.state != "scored":
+        raise Refused(Reason.QUESTION_NOT_ANSWERED.words, code=str(Reason.QUESTION_NOT_ANSWERED))
     content = files.made(question, name)
     reading.question_taken(actor, question, name)
     return Taken(content, files.MEDIA[name.rpartition(".")[2]], f"{question.short}-{name}")

@@ -46,6 +46,16 @@ def test_an_auditor_asks_follows_reads_and_takes_it_and_all_of_that_is_written_d
     assert actions == ["audit_report.asked", "audit_report.viewed", *["audit_report.taken"] * 3]
 
 
+def test_a_made_report_that_somebody_reads_by_its_live_part_is_a_look(ward):
+    logged_in(Role.AUDITOR, ward.laboratory).post(reverse("audit-report-new", args=["order"]), {"order": ward.order().accession})
+    report, reader, looks = AuditReport.objects.get(), logged_in(Role.DIRECTOR, ward.laboratory), []
+    for _ in range(2):
+        read(reader, "audit-report-live", report.pk)
+        looks.append(Event.objects.filter(action="audit_report.viewed").count())
+        making.make(report.pk)
+    assert read(reader, "audit-report-live", report.pk) and looks == [0, 1]
+
+
 def test_it_is_withdrawn_and_says_so(ward):
     client = logged_in(Role.DIRECTOR, ward.laboratory)
     day = {"since": "2026-01-01", "until": "2026-01-31"}

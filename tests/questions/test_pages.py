@@ -66,7 +66,7 @@ ROLES = [role for role in Role.values if role != Role.SERVICE]
 def test_the_laboratory_sees_its_questions_and_nobody_else_does(bench, role):
     question, may = bench.asks(), role in {"analyst", "reviewer", "director", "model_steward"}
     colleague, stranger = logged_in(role, bench.laboratory), logged_in(role, make_laboratory())
-    assert statuses(colleague, question) == [200 if may else 404] * 3 and statuses(stranger, question) == [404] * 3
+    assert statuses(colleague, question) == ([200, 200, 409] if may else [404] * 3) and statuses(stranger, question) == [404] * 3
     assert (question.short in read(colleague, "questions", whose="all")) == may
     assert question.short not in read(stranger, "questions", whose="all")
     lists = [client.get(reverse("questions")).status_code for client in (colleague, stranger)]
@@ -97,6 +97,20 @@ def test_a_question_is_asked_on_the_page_and_read_there(bench):
     looks = set(Event.objects.filter(object_id=str(question.pk)).values_list("action", flat=True))
     assert files == [200, 404]
     assert looks == {"question.asked", "question.finished", "question.viewed", "question.downloaded"}
+
+
+def test_its_live_part_is_a_look_and_its_files_are_whole_once_it_is_answered(bench):
+    question, client = bench.asks(), logged_in(Role.REVIEWER, bench.laboratory)
+    early = client.get(reverse("question-file", args=[question.pk, "answer.json"]))
+    assert (
+        early.status_code == 409 and "not answered yet" in early.content.decode() and "not cancelled" not in early.content.decode()
+    )
+    read(client, "question-live", question.pk)
+    looks = Event.objects.filter(object_id=str(question.pk), action__in=["question.viewed", "question.downloaded"])
+    assert not looks.exists()
+    answer("score")
+    read(client, "question-live", question.pk)
+    assert looks.count() == 1
 
 
 def test_nothing_that_was_typed_is_lost(bench):

@@ -53,8 +53,11 @@ def audit_report(request: ActorRequest, pk: UUID) -> HttpResponse:
 @require_safe
 @page
 def audit_report_live(request: ActorRequest, pk: UUID) -> HttpResponse:
-    """What changes while it is made."""
-    return render(request, "dashboard/parts/audit_report_live.html", audit_reports_page.shown(request.actor, pk))
+    """What changes while it is made; once it is, the whole of it."""
+    shown = audit_reports_page.shown(request.actor, pk)
+    if shown["tables"]:
+        services.looked(actor=request.actor, report=selectors.report_for(request.actor, pk))
+    return render(request, "dashboard/parts/audit_report_live.html", shown)
 
 
 @require_POST

@@ -55,6 +55,8 @@ def question_live(request: ActorRequest, pk: UUID) -> HttpResponse:
     """What changes of it while it is answered."""
     found = question_for(request.actor, pk)
     shown = questions_page.shown(request.actor, found, request.GET.dict(), zone_of(request.user))
+    if shown["answers"]:
+        reading.question(request.actor, found)
     return render(request, "dashboard/parts/question_live.html", shown)
 
 
@@ -66,7 +68,8 @@ def question_cancel(request: ActorRequest, pk: UUID) -> HttpResponse:
     try:
         services.cancel(actor=request.actor, question=found)
     except Refused as error:
-        return render(request, "dashboard/question_refused.html", {"question": found, "words": str(error)}, status=409)
+        told = {"question": found, "what": "It is not cancelled.", "words": str(error)}
+        return render(request, "dashboard/question_refused.html", told, status=409)
     messages.success(request, f"{found.short} is cancelled.")
     return redirect("question", pk=pk)
 
@@ -75,7 +78,11 @@ def question_cancel(request: ActorRequest, pk: UUID) -> HttpResponse:
 def question_file(request: ActorRequest, pk: UUID, name: str) -> HttpResponse:
     """Its answer as a file."""
     found = question_for(request.actor, pk)
-    taken = questions_page.taken(request.actor, found, name)
+    try:
+        taken = questions_page.taken(request.actor, found, name)
+    except Refused as error:
+        told = {"question": found, "what": "There is no such file yet.", "words": str(error)}
+        return render(request, "dashboard/question_refused.html", told, status=409)
     if taken is None:
         raise Http404
     answer = HttpResponse(taken.content, content_type=taken.media)
