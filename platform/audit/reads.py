@@ -1,6 +1,6 @@
 """Reads of patient data are events, too: one for what a person looks at again and again within some minutes."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -22,8 +22,19 @@ _NOTE = """
 """
 
 
-def seen(*, actor: Actor, action: str, obj: models.Model, organisation_id: UUID, facts: Mapping[str, Any] | None = None) -> None:
-    """Write that this person looked at `obj`, once in `WINDOW`. What a process of ours reads nobody has seen."""
+def seen(
+    *,
+    actor: Actor,
+    action: str,
+    obj: models.Model,
+    organisation_id: UUID,
+    also: Collection[UUID] = (),
+    facts: Mapping[str, Any] | None = None,
+) -> None:
+    """Write that this person looked at `obj`, once in `WINDOW`, for the auditors of `organisation_id` and of each in `also`.
+
+    What a process of ours reads nobody has seen.
+    """
     if actor.id is None:
         return
     now, kind, key = clock.now(), obj._meta.label_lower, str(obj.pk)
@@ -33,4 +44,7 @@ def seen(*, actor: Actor, action: str, obj: models.Model, organisation_id: UUID,
     with transaction.atomic(), connection.cursor() as cursor:
         cursor.execute(_NOTE, [organisation_id, actor.id, action, kind, key, now, now - WINDOW])
         if cursor.fetchone() is not None:
-            services.record(actor=actor, action=action, obj=obj, organisation_id=organisation_id, facts=facts)
+            services.record_all(
+                services.event(actor=actor, action=action, obj=obj, organisation_id=one, facts=facts)
+                for one in sorted({organisation_id, *also})
+            )

@@ -1,6 +1,6 @@
 """Everything that happened around an order, for its auditors: who, when, from where, and who looked."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -15,14 +15,18 @@ from engine_queue.models import Job, Run
 from foundation.actor import Actor
 from foundation.errors import NotFound, NotPermitted
 from orders.models import Demotion, HoldRequest, Order, PatientIdentifier
+from orders.patient_selectors import one_person
 from reports.models import ReportVersion
 
 PAGE = 100
 _OF_ORDER = ("order.viewed", "audit.viewed", "audit.exported", "results.viewed", "results.exported")
-READS = (*_OF_ORDER, "report.viewed", "report.downloaded", "attachment.downloaded", "intake.viewed")
+READS = (
+    *_OF_ORDER, "report.viewed", "report.downloaded", "attachment.downloaded", "intake.viewed", "fhir.viewed", "patient.viewed",
+    "question.named_somebody", "audit_report.viewed", "audit_report.taken",
+)  # fmt: skip
 # filter → (words, the kinds of objects whose events it shows)
 PARTS = {
-    "order": ("Order", ("orders.order", "orders.holdrequest", "orders.demotion", "casefile.draft")),
+    "order": ("Order", ("orders.order", "orders.holdrequest", "orders.demotion", "casefile.draft", "interop.fhirorder")),
     "input": ("Input", ("orders.intake",)),
     "work": ("Runs and jobs", ("engine_queue.run", "engine_queue.job")),
     "person": ("Patient and specimen", ("orders.patient", "orders.patientidentifier", "orders.specimen")),
@@ -90,17 +94,19 @@ def whole(actor: Actor, order: Order, *, part: str = "") -> Iterable[Event]:
 
 def looks(actor: Actor, order: Order) -> list[Looks]:
     """Who looked at any order of this patient, the latest first."""
-    return grouped(_of(actor).filter(reads_of(order.patient_id)))
+    return grouped(_of(actor).filter(reads_of(one_person(order.patient_id))))
 
 
-def reads_of(patient_id: UUID) -> Q:
-    """The looks at anything of this patient: orders, inputs, files, reports."""
-    theirs = Order.objects.filter(patient_id=patient_id)
-    kinds = (
+def reads_of(patients: Collection[UUID]) -> Q:
+    """The looks at anything of these records: themselves, orders, what was asked for by FHIR, inputs, files, reports."""
+    theirs = Order.objects.filter(patient_id__in=patients)
+    kinds: tuple[Iterable[UUID], ...] = (
+        patients,
         theirs.values_list("pk", flat=True),
         theirs.values_list("intake_id", flat=True),
-        Attachment.objects.filter(order__patient_id=patient_id).values_list("pk", flat=True),
-        ReportVersion.objects.filter(order__patient_id=patient_id).values_list("pk", flat=True),
+        _asked(theirs),
+        Attachment.objects.filter(order__patient_id__in=patients).values_list("pk", flat=True),
+        ReportVersion.objects.filter(order__patient_id__in=patients).values_list("pk", flat=True),
     )
     return Q(action__in=READS, object_id__in=[str(pk) for found in kinds for pk in found])
 
@@ -123,22 +129,23 @@ def _events(actor: Actor, order: Order, part: str) -> QuerySet[Event]:
     return rows.filter(object_type__in=PARTS[part][1]) if part in PARTS else rows
 
 
-def about(orders: Sequence[Order]) -> Q:
-    """Every object that hangs on these orders, by kind: each look-up then goes through the index of events by object."""
+def about(orders: Sequence[Order], patients: Collection[UUID] = ()) -> Q:
+    """Every object that hangs on these orders and records, by kind: each look-up goes through the index of events by object."""
     found = Q(pk__in=[])
-    for kind, ids in _objects(orders):
+    for kind, ids in _objects(orders, {*patients, *(order.patient_id for order in orders)}):
         if ids:
             found |= Q(object_type=kind, object_id__in=ids)
     return found
 
 
-def _objects(orders: Sequence[Order]) -> list[tuple[str, list[str]]]:
+def _objects(orders: Sequence[Order], patients: Collection[UUID]) -> list[tuple[str, list[str]]]:
     numbers = [order.pk for order in orders]
     runs = _ids(Run.objects.filter(order_id__in=numbers))
     mine = {"order_id__in": numbers}
-    patients = {order.patient_id for order in orders}
+    asked = {*numbers, *_asked(Order.objects.filter(pk__in=numbers))}
     return [
         ("orders.order", [str(pk) for pk in numbers]),
+        ("interop.fhirorder", [str(pk) for pk in asked]),
         ("orders.intake", [str(order.intake_id) for order in orders]),
         ("orders.patient", [str(pk) for pk in patients]),
         ("orders.patientidentifier", _ids(PatientIdentifier.objects.filter(patient_id__in=patients))),
@@ -152,6 +159,11 @@ def _objects(orders: Sequence[Order]) -> list[tuple[str, list[str]]]:
         ("casefile.attachment", _ids(Attachment.objects.filter(**mine))),
         ("reports.reportversion", _ids(ReportVersion.objects.filter(**mine))),
     ]
+
+
+def _asked(orders: QuerySet[Order]) -> Iterable[UUID]:
+    """What came by FHIR and became one of these by another door: else it has the id of its order."""
+    return orders.exclude(asked_by_fhir=None).values_list("asked_by_fhir", flat=True)
 
 
 def _ids(rows: QuerySet[Any]) -> list[str]:

@@ -52,18 +52,24 @@ _SAID: dict[str, Callable[[Order], object]] = {
 
 def page(actor: Actor, order: Order) -> dict[str, object]:
     """What the page shows. The other order only to who may see it."""
-    standing: Order | None = None
-    if order.conflicts_with_id is not None:
-        seen = Order.objects.for_actor(actor).select_related(
-            "patient", "specimen", "intake__file", "test_version__definition", "asked_by_fhir"
-        )
-        standing = seen.filter(pk=order.conflicts_with_id).first()
+    standing = standing_for(actor, order)
     return {
         "order": order,
         "standing": standing,
         "waits": conflicts.waits(order),
         "lines": [Line(label, str(said(order)), str(said(standing)) if standing else "") for label, said in _SAID.items()],
     }
+
+
+def standing_for(actor: Actor, order: Order) -> Order | None:
+    """The order that has its number, where this person may see it."""
+    if order.conflicts_with_id is None:
+        return None
+    seen = Order.objects.for_actor(actor).select_related(
+        "patient", "specimen", "intake__file", "test_version__definition", "asked_by_fhir"
+    )
+    found: Order | None = seen.filter(pk=order.conflicts_with_id).first()
+    return found
 
 
 def decide(actor: Actor, order: Order, data: Mapping[str, str]) -> str:

@@ -69,6 +69,11 @@ def page(actor: Actor, order: Order) -> dict[str, object]:
     }
 
 
+def open_check(order: Order) -> IdentityCheck | None:
+    """The question that is open about who its patient is."""
+    return next((one for one in patient_selectors.checks_of(order) if one.state == "open"), None)
+
+
 def _sides(actor: Actor, order: Order, check: IdentityCheck) -> dict[str, object]:
     others = [one for one in patient_selectors.orders_of(actor, order.patient) if one.pk != order.pk]
     return {

@@ -87,6 +87,13 @@ def proposal(actor: Actor, patient: Patient, data: Mapping[str, str]) -> dict[st
     return shown | _compared(patient, other)
 
 
+def compared(actor: Actor, patient: Patient, data: Mapping[str, str]) -> tuple[Patient, Patient | None]:
+    """The records that a proposal shows: the other one only to who may merge it."""
+    number = data.get("number", "").strip()
+    known = patient_selectors.by_number(patient, data.get("system", ""), number) if number and may_edit(actor, patient) else None
+    return patient, known
+
+
 def _compared(patient: Patient, other: Patient) -> dict[str, Any]:
     try:
         merging.check(patient, other)

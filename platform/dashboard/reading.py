@@ -1,4 +1,4 @@
-"""Who looks at patient data leaves an event: pages of an order, its files, its audit trail."""
+"""Who looks at patient data leaves an event: pages of an order or a patient, files, the audit trail."""
 
 from django.db import transaction
 
@@ -6,13 +6,40 @@ from audit import reads
 from audit import services as audit
 from casefile.models import Attachment
 from foundation.actor import Actor
-from orders.models import Intake, Order
+from interop.models import FhirOrder
+from orders import patients
+from orders.models import IdentityCheck, Intake, Order, Patient
 from questions.models import Question
 
 
 def order(actor: Actor, seen: Order) -> None:
     """Somebody has an order before him."""
     reads.seen(actor=actor, action="order.viewed", obj=seen, organisation_id=seen.performing_laboratory_id)
+
+
+def both_orders(actor: Actor, seen: Order, standing: Order | None) -> None:
+    """Somebody has an order before him, and the one that has its number."""
+    order(actor, seen)
+    if standing is not None:
+        order(actor, standing)
+
+
+def asked(actor: Actor, seen: FhirOrder) -> None:
+    """Somebody has before him what came by FHIR and is no order yet."""
+    reads.seen(actor=actor, action="fhir.viewed", obj=seen, organisation_id=seen.performing_laboratory_id)
+
+
+def patient(actor: Actor, *seen: Patient | None) -> None:
+    """Somebody has records before him."""
+    for one in seen:
+        if one is not None:
+            patients.looked(actor=actor, patient=one)
+
+
+def identity(actor: Actor, seen: Order, check: IdentityCheck | None) -> None:
+    """Somebody has an order before him, and the record that its statement is held against."""
+    order(actor, seen)
+    patient(actor, check.known if check else None)
 
 
 def trail(actor: Actor, seen: Order) -> None:

@@ -19,6 +19,7 @@ from registry.models import ModelVersion
 
 LONGEST_PERIOD = 366  # days
 LONGEST_WORD = 200  # characters
+FIRST_YEAR = 1990  # of a period
 LABELS = {
     "order": "Order number", "patient": "Patient’s number, or a number of one of his orders", "person": "Name or e-mail address",
     "model": "Model version", "since": "From", "until": "To",
@@ -57,7 +58,9 @@ def _words(said: Said) -> str:
 
 def _period(said: Said, fields: Objections, today: date) -> None:
     first, last = date.fromisoformat(said["since"]), date.fromisoformat(said["until"])
-    if last < first:
+    if first.year < FIRST_YEAR:
+        fields["since"].append(f"A period begins in {FIRST_YEAR} or later: nothing that is kept here is older.")
+    elif last < first:
         fields["until"].append("The period ends before it begins.")
     elif (last - first).days >= LONGEST_PERIOD:
         fields["until"].append(f"A report covers at most {LONGEST_PERIOD} days.")

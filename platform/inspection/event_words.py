@@ -15,6 +15,7 @@ OBJECTS = {
     "orders.specimen": "specimen", "orders.holdrequest": "request to hold", "orders.demotion": "demotion",
     "engine_queue.run": "run", "engine_queue.job": "job", "casefile.draft": "draft", "casefile.comment": "comment",
     "casefile.attachment": "file", "reports.reportversion": "report version", "inspection.auditreport": "audit report",
+    "interop.fhirorder": "request by FHIR",
 }  # fmt: skip
 _FACTS = {"from": "before", "to": "now", "items": "records", "nevertheless": "placed nevertheless"}
 _NAMING = frozenset({"version", "token", "check", "request", "identifier"})
@@ -29,7 +30,8 @@ _WORDS = {
     "audit.viewed": "Looked at the audit trail", "audit.exported": "Took the audit trail as CSV",
     "audit_report.asked": "Asked for an audit report", "audit_report.viewed": "Looked at an audit report",
     "audit_report.taken": "Took an audit report",
-    "intake.received": "Input received",
+    "patient.viewed": "Looked at the record of the patient", "fhir.viewed": "Looked at the request by FHIR",
+    "question.named_somebody": "Asked a question that named the patient", "intake.received": "Input received",
 }  # fmt: skip
 
 

@@ -1,7 +1,8 @@
 """What each kind of audit report says: events, orders and runs of one laboratory, and of nothing else."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from datetime import datetime
+from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from django.db.models import Q, QuerySet, Sum
@@ -16,6 +17,7 @@ from inspection.event_words import in_full
 from inspection.models import AuditReport
 from inspection.tables import Cells, Table, Told
 from orders.models import Order
+from orders.patient_selectors import one_person
 from registry.models import ModelVersion
 
 PAGE = 1_000
@@ -33,7 +35,7 @@ def _events(report: AuditReport, *conditions: Q) -> QuerySet[Event]:
 
 def _order(report: AuditReport, zone: ZoneInfo) -> Told:
     order = Order.objects.select_related("test_version__definition", "ordering_organisation").get(pk=id_of(report.asked, "order"))
-    events = _events(report, trail.about([order]))
+    events = _events(report, trail.about([order]) | _reports_about(report, [order], one_person(order.patient_id)))
     facts = [
         ("Order", order.accession), ("Ordered by", order.ordering_organisation.name), ("Test", str(order.test_version)),
         ("Priority", order.priority.upper()), ("State", order.state.replace("_", " ")), ("Placed", in_full(order.placed_at, zone)),
@@ -42,15 +44,15 @@ def _order(report: AuditReport, zone: ZoneInfo) -> Told:
 
 
 def _patient(report: AuditReport, zone: ZoneInfo) -> Told:
-    orders = _orders_of_patient(report)
-    events = _events(report, trail.about(orders))
+    orders, records = _orders_of_patient(report)
+    events = _events(report, trail.about(orders, records) | _reports_about(report, orders, records))
     facts = [("Patient", report.asked["patient"]["words"]), ("Orders", ", ".join(order.accession for order in orders))]
     return Told(facts, [event_rows.table(events, zone)], events.count())
 
 
 def _access(report: AuditReport, zone: ZoneInfo) -> Told:
-    orders = _orders_of_patient(report)
-    looks = _events(report, trail.reads_of(id_of(report.asked, "patient")))
+    orders, records = _orders_of_patient(report)
+    looks = _events(report, trail.reads_of(records) | (Q(action__in=trail.READS) & _reports_about(report, orders, records)))
     facts = [("Patient", report.asked["patient"]["words"]), ("Orders", ", ".join(order.accession for order in orders))]
     caption = "Each look of at most ten minutes, the oldest first"
     tables = [_looks(looks, zone), event_rows.table(looks, zone, name="looks", caption=caption)]
@@ -70,9 +72,19 @@ def _period(report: AuditReport, zone: ZoneInfo) -> Told:
     return Told([("Period", periods.words(report.asked))], [event_rows.table(events, zone)], events.count())
 
 
-def _orders_of_patient(report: AuditReport) -> list[Order]:
-    here = Order.objects.filter(performing_laboratory_id=report.organisation_id, patient_id=id_of(report.asked, "patient"))
-    return list(here.order_by("placed_at"))
+def _orders_of_patient(report: AuditReport) -> tuple[list[Order], set[UUID]]:
+    """His orders here, and all his records: the one that was asked about may have been merged since."""
+    records = one_person(id_of(report.asked, "patient"))
+    here = Order.objects.filter(performing_laboratory_id=report.organisation_id, patient_id__in=records)
+    return list(here.order_by("placed_at")), records
+
+
+def _reports_about(report: AuditReport, orders: Sequence[Order], records: Collection[UUID]) -> Q:
+    """The audit reports of this laboratory about one of these orders or records."""
+    ids = [[str(order.pk) for order in orders], [str(pk) for pk in records]]
+    about = Q(asked__order__id__in=ids[0]) | Q(asked__patient__id__in=ids[1])
+    found = AuditReport.objects.filter(about, organisation_id=report.organisation_id).values_list("pk", flat=True)
+    return Q(object_type="inspection.auditreport", object_id__in=[str(pk) for pk in found])
 
 
 def _looks(seen: QuerySet[Event], zone: ZoneInfo) -> Table:

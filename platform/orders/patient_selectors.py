@@ -139,6 +139,17 @@ def _merge_of(patient: Patient) -> Merge | None:
     return merge
 
 
+def one_person(patient_id: UUID) -> set[UUID]:
+    """The ids of all records that stand merged with this one, at any distance, and its own."""
+    found: set[UUID] = set()
+    more = {patient_id}
+    while more:
+        found |= more
+        either = Merge.objects.filter(Q(survivor_id__in=more) | Q(merged_id__in=more), state="standing")
+        more = {pk for pair in either.values_list("survivor_id", "merged_id") for pk in pair} - found
+    return found
+
+
 def merges(patient: Patient) -> list[Merge]:
     """Merges in which it is one of the two, the newest first."""
     rows = Merge.objects.filter(Q(survivor=patient) | Q(merged=patient)).select_related("survivor", "merged", "by", "undone_by")

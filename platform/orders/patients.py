@@ -8,6 +8,7 @@ from django.db import IntegrityError, transaction
 
 from accounts.roles import Verb
 from accounts.services import require
+from audit import reads
 from audit import services as audit
 from foundation import clock
 from foundation.actor import Actor
@@ -15,7 +16,7 @@ from foundation.errors import Refused, Stale
 from foundation.printable import is_printable
 from orders.errors import InvalidOrder
 from orders.identity import FIELDS, system_of
-from orders.models import IdentityCheck, Merge, Patient, PatientChange, PatientIdentifier
+from orders.models import IdentityCheck, Merge, Order, Patient, PatientChange, PatientIdentifier
 from orders.remarks import remark
 
 TYPES = ("MRN", "National", "Insurance", "Other")
@@ -28,6 +29,12 @@ class Taken(Refused):
 
 class MergedAway(Refused):
     """This record was merged into another one. Change that one."""
+
+
+def looked(*, actor: Actor, patient: Patient) -> None:
+    """Write that somebody has the record before him, for its organisation and for every laboratory that performs an order of it."""
+    theirs = Order.objects.filter(patient=patient).order_by().values_list("performing_laboratory_id", flat=True).distinct()
+    reads.seen(actor=actor, action="patient.viewed", obj=patient, organisation_id=patient.organisation_id, also=set(theirs))
 
 
 def add_identifier(

@@ -7,6 +7,7 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.roles import Role
+from audit.models import Event
 from orders.models import IdentityCheck, Order, Patient
 from tests.dashboard.people import Ward, logged_in, read, shown
 from tests.factories import make_laboratory, make_user
@@ -43,6 +44,8 @@ def test_the_sides_stand_beside_each_other_and_what_differs_is_said_in_words(ord
     assert marked == ["Birth date"] and "31 Jan 1971" in page and "31 Jan 1970" in page
     known = IdentityCheck.objects.get().known.orders.get()
     assert f"/orders/{known.pk}/" in page
+    looks = Event.objects.filter(action__in=["order.viewed", "patient.viewed"]).values_list("object_id", flat=True)
+    assert set(looks) == {str(order.pk), str(known.patient_id)}
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from django.db import connection
+from django.urls import reverse
 from django.utils import timezone
 
 from accounts.roles import Role
@@ -23,9 +24,12 @@ from foundation.errors import NotFound, NotPermitted, Refused
 from inspection import claims, event_rows, making, selectors, services, signatures
 from inspection.errors import InvalidAsked
 from inspection.models import AuditReport
+from interop.models import FhirOrder
+from orders import merging
 from orders.models import Order
-from tests.dashboard.people import Ward
+from tests.dashboard.people import Ward, logged_in
 from tests.factories import make_actor, make_user
+from tests.orders.people import accessioner
 from tests.reports import signers
 from tests.reports.cases import patient
 
@@ -49,7 +53,9 @@ class House:
 
     def made(self, kind: str, **typed: str) -> tuple[AuditReport, dict[str, list[list[str]]]]:
         """The report and its tables, read from the pack."""
-        report = self.ask(kind, **typed)
+        return self.finished(self.ask(kind, **typed))
+
+    def finished(self, report: AuditReport) -> tuple[AuditReport, dict[str, list[list[str]]]]:
         assert making.make(report.pk)
         report = selectors.report_for(self.actor, report.pk)
         tables = [name for name in selectors.files(report) if name.endswith(".csv")]
@@ -86,6 +92,37 @@ def test_who_saw_a_patient_is_everybody_who_looked_at_anything_of_his(house, num
     _, tables = house.made("access", patient=house.order.accession if number == "accession" else number)
     assert {row[0] for row in tables["people.csv"][1:]} == {"Lou Looker", "Max Looker"}
     assert [row[4] for row in tables["looks.csv"][1:]] == ["Looked at the order"] * 2
+
+
+def test_who_saw_a_patient_counts_his_record_what_came_by_fhir_and_reports_about_him(house):
+    order, clerk = house.order, logged_in(Role.ACCESSIONER, house.ward.hospital)
+    for name, pk in (("patient", order.patient_id), ("order-wrong-patient", order.pk)):
+        assert clerk.get(reverse(name, args=[pk])).status_code == 200
+    came = FhirOrder(pk=order.pk)  # it has the id of the order that came of it
+    reads.seen(actor=house.actor, action="fhir.viewed", obj=came, organisation_id=house.ward.laboratory.pk)
+    first, _ = house.made("access", patient=order.accession)
+    services.looked(actor=house.actor, report=first)
+    _, tables = house.made("access", patient=order.accession)
+    looks = [
+        "Looked at the record of the patient",
+        "Looked at the order",
+        "Looked at the request by FHIR",
+        "Looked at an audit report",
+    ]
+    assert [row[4] for row in tables["looks.csv"][1:]] == looks
+    for kind in ("order", "patient"):
+        _, tables = house.made(kind, **{kind: order.accession})
+        assert set(looks) <= {row[4] for row in tables["events.csv"][1:]}
+
+
+def test_a_record_that_was_merged_before_its_report_was_made_keeps_its_orders_and_looks(house):
+    house.look(house.order, "Lou Looker")
+    report, survivor = house.ask("access", patient=house.order.accession), house.ward.order()
+    into = {"survivor": survivor.patient, "merged": house.order.patient, "words": "same person", "expected": (1, 1)}
+    merging.merge(actor=accessioner(survivor), **into)
+    report, tables = house.finished(report)
+    assert f"{house.order.accession}, {survivor.accession}" in str(report.shown["facts"])
+    assert [row[0] for row in tables["people.csv"][1:]] == ["Lou Looker"]
 
 
 def test_a_person_and_a_period_are_this_laboratorys_alone(house):
@@ -159,6 +196,7 @@ def test_the_pack_proves_its_files_and_no_cell_is_computed_by_a_spreadsheet(hous
         ("period", {"since": TODAY, "until": "2020-01-01"}, "until"),
         ("period", {"since": "2020-01-01", "until": TODAY}, "until"),
         ("period", {"since": "2999-01-01", "until": "2999-01-01"}, "since"),
+        ("period", {"since": "0001-01-01", "until": "0001-01-02"}, "since"),
         ("nothing", {}, "kind"),
     ],
 )

@@ -9,8 +9,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods
 
 from accounts.middleware import ActorRequest
-from audit import reads
-from dashboard import asked_page, conflict_page
+from dashboard import asked_page, conflict_page, reading
 from dashboard.views.responses import page
 from foundation.errors import HelicaseError
 from orders import conflicts
@@ -25,7 +24,7 @@ def asked(request: ActorRequest, pk: UUID) -> HttpResponse:
     found = asked_page.found(request.actor, pk)
     if isinstance(found, Order):
         return redirect("order", pk=found.pk)
-    reads.seen(actor=request.actor, action="fhir.viewed", obj=found, organisation_id=found.performing_laboratory_id)
+    reading.asked(request.actor, found)
     if request.method == "GET":
         return render(request, "dashboard/asked.html", asked_page.page(request.actor, found))
     try:
@@ -42,7 +41,7 @@ def order_conflict(request: ActorRequest, pk: UUID) -> HttpResponse:
     found = order_for(request.actor, pk)
     if not conflicts.may_settle(request.actor, found):
         raise PermissionDenied("Your role does not include deciding about the numbers of orders.")
-    reads.seen(actor=request.actor, action="order.viewed", obj=found, organisation_id=found.performing_laboratory_id)
+    reading.both_orders(request.actor, found, conflict_page.standing_for(request.actor, found))
     if request.method == "GET":
         return render(request, "dashboard/conflict.html", conflict_page.page(request.actor, found))
     try:

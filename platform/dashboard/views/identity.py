@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.middleware import ActorRequest
 from accounts.roles import Verb
-from dashboard import identity_page, wrong_patient
+from dashboard import identity_page, reading, wrong_patient
 from dashboard.views.responses import page
 from foundation.errors import HelicaseError
 from orders.patient_selectors import open_checks
@@ -35,6 +35,7 @@ def order_identity(request: ActorRequest, pk: UUID) -> HttpResponse:
     found = order_for(request.actor, pk)
     if not identity_page.may_decide(request.actor, found):
         raise PermissionDenied(f"{NOT_INCLUDED} {identity_page.whom_to_ask(request.actor, found)}".strip())
+    reading.identity(request.actor, found, identity_page.open_check(found))
     if request.method == "GET":
         return render(request, "dashboard/identity.html", identity_page.page(request.actor, found))
     try:
@@ -51,6 +52,7 @@ def order_identity(request: ActorRequest, pk: UUID) -> HttpResponse:
 def order_wrong_patient(request: ActorRequest, pk: UUID) -> HttpResponse:
     """Say that an order was for the wrong patient."""
     found = order_for(request.actor, pk)
+    reading.order(request.actor, found)
     if request.method == "GET":
         return render(request, "dashboard/wrong_patient.html", wrong_patient.form(request.actor, found))
     try:

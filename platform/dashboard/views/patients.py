@@ -10,7 +10,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.middleware import ActorRequest
 from accounts.roles import Verb
-from dashboard import patients_page
+from dashboard import patients_page, reading
 from dashboard.views.responses import page
 from foundation.errors import HelicaseError
 from orders.patient_selectors import merge_for, patient_for, search
@@ -31,6 +31,7 @@ def patients(request: ActorRequest) -> HttpResponse:
 def patient(request: ActorRequest, pk: UUID) -> HttpResponse:
     """One record, and its numbers."""
     found = patient_for(request.actor, pk)
+    reading.patient(request.actor, found)
     if request.method == "GET":
         return render(request, "dashboard/patient.html", patients_page.page(request.actor, found))
     try:
@@ -48,6 +49,7 @@ def patient(request: ActorRequest, pk: UUID) -> HttpResponse:
 def patient_merge(request: ActorRequest, pk: UUID) -> HttpResponse:
     """What a merge with the record under a number would move; then the merge."""
     found = patient_for(request.actor, pk)
+    reading.patient(request.actor, *patients_page.compared(request.actor, found, request.GET or request.POST))
     if request.method == "GET":
         return render(request, "dashboard/merge.html", patients_page.proposal(request.actor, found, request.GET))
     try:
@@ -65,6 +67,7 @@ def patient_merge(request: ActorRequest, pk: UUID) -> HttpResponse:
 def patient_unmerge(request: ActorRequest, pk: int) -> HttpResponse:
     """What undoing a merge would move back; then the undoing."""
     found = merge_for(request.actor, pk)
+    reading.patient(request.actor, found.survivor, found.merged)
     if request.method == "GET":
         return render(request, "dashboard/unmerge.html", patients_page.undoing(request.actor, found))
     try:

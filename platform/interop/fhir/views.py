@@ -18,6 +18,7 @@ from interop.fhir.outcomes import FhirError, Issue, resource
 from interop.fhir.reading import read
 from interop.fhir.shown import Resource
 from interop.models import FhirOrder
+from orders import patients
 from orders.errors import InvalidOrder
 from orders.models import Order
 
@@ -86,6 +87,7 @@ def search(kind: str) -> Callable[..., HttpResponse]:
 def patient(request: HttpRequest, actor: Actor, pk: UUID) -> HttpResponse:
     """GET of a patient whom an order of the reader is for."""
     row, since = finding.patient(actor, pk)
+    patients.looked(actor=actor, patient=row)
     return given(shown.patient(row), headers={"Last-Modified": answering.http_date(since)})
 
 

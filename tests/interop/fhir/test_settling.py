@@ -63,6 +63,8 @@ class TestNumbersThatAreTaken:
         assert f'href="{reverse("order-conflict", args=[waiting.pk])}"' in client.get(reverse("worklist")).content.decode()
         page = read(client, "order-conflict", waiting.pk)
         assert standing.accession in page and "sepsis" in page and "follow-up" in page and "by FHIR" in page
+        looks = Event.objects.filter(action="order.viewed").values_list("object_id", flat=True)
+        assert set(looks) == {str(standing.pk), str(waiting.pk)}
         assert "accepted and runs" in decide(client, waiting, "new")
         waiting.refresh_from_db()
         assert (waiting.state, waiting.attention, waiting.placer_number) == ("accepted", "stat.reason-missing", "55-201")
