@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+from uuid import UUID
 
 from accounts.roles import Verb
 from foundation.actor import Actor
@@ -50,7 +51,7 @@ def check(actor: Actor, request: QuestionRequest) -> Checked:
     if not faults and (over := _too_much(settings, len(found.sequences))):
         faults["length"] = [over]
     if faults or model is None:
-        raise InvalidQuestion(faults, set().union(*named.values()))
+        raise InvalidQuestion(faults, set[UUID]().union(*named.values()))
     return Checked(request, settings, found.sequences, found.bases, work(request.kind, settings, found, model))
 
 

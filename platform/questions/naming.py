@@ -20,9 +20,9 @@ def named(laboratory_id: UUID, found: Reading) -> dict[Asked, set[UUID]]:
     """The sequences that are named like somebody, and which patients those are; in either case of letters, by a part as well."""
     parts = {one: _parts(one.name) for one in found.sequences}
     known: dict[str, set[UUID]] = defaultdict(set)
-    for value, patient_id in _known(laboratory_id, sorted(set().union(*parts.values()))):
+    for value, patient_id in _known(laboratory_id, sorted(set[str]().union(*parts.values()))):
         known[value].add(patient_id)
-    whom = {one: set().union(*(known.get(part, ()) for part in said)) for one, said in parts.items()}
+    whom = {one: set[UUID]().union(*(known.get(part, ()) for part in said)) for one, said in parts.items()}
     return {one: patients for one, patients in whom.items() if patients}
 
 

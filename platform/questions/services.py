@@ -52,12 +52,10 @@ def ask(*, actor: Actor, request: QuestionRequest, key: UUID | None = None) -> Q
 
 def note_named(*, actor: Actor, request: QuestionRequest, error: InvalidQuestion) -> None:
     """Write whom a refused question named: its refusal told the asker that they are known here. Outside of what it rolled back."""
-    named = [Patient(pk=pk) for pk in sorted(error.named)]
     with transaction.atomic():
-        audit.record_all(
-            audit.event(actor=actor, action="question.named_somebody", obj=one, organisation_id=request.laboratory_id)
-            for one in named
-        )
+        for pk in sorted(error.named):
+            named = Patient(pk=pk)
+            audit.record(actor=actor, action="question.named_somebody", obj=named, organisation_id=request.laboratory_id)
 
 
 def cancel(*, actor: Actor, question: Question) -> None:
