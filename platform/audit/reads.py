@@ -1,6 +1,6 @@
 """Reads of patient data are events, too: one for what a person looks at again and again within some minutes."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Iterable, Mapping
 from datetime import timedelta
 from typing import Any
 from uuid import UUID
@@ -28,12 +28,12 @@ def seen(
     action: str,
     obj: models.Model,
     organisation_id: UUID,
-    also: Collection[UUID] = (),
+    also: Iterable[UUID] = (),
     facts: Mapping[str, Any] | None = None,
 ) -> None:
     """Write that this person looked at `obj`, once in `WINDOW`, for the auditors of `organisation_id` and of each in `also`.
 
-    What a process of ours reads nobody has seen.
+    What a process of ours reads nobody has seen. `also` is only read where an event is written.
     """
     if actor.id is None:
         return

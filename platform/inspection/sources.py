@@ -80,11 +80,11 @@ def _orders_of_patient(report: AuditReport) -> tuple[list[Order], set[UUID]]:
 
 
 def _reports_about(report: AuditReport, orders: Sequence[Order], records: Collection[UUID]) -> Q:
-    """The audit reports of this laboratory about one of these orders or records."""
+    """The other audit reports of this laboratory about one of these orders or records."""
     ids = [[str(order.pk) for order in orders], [str(pk) for pk in records]]
     about = Q(asked__order__id__in=ids[0]) | Q(asked__patient__id__in=ids[1])
-    found = AuditReport.objects.filter(about, organisation_id=report.organisation_id).values_list("pk", flat=True)
-    return Q(object_type="inspection.auditreport", object_id__in=[str(pk) for pk in found])
+    found = AuditReport.objects.filter(about, organisation_id=report.organisation_id).exclude(pk=report.pk)
+    return Q(object_type="inspection.auditreport", object_id__in=[str(pk) for pk in found.values_list("pk", flat=True)])
 
 
 def _looks(seen: QuerySet[Event], zone: ZoneInfo) -> Table:

@@ -34,7 +34,7 @@ class MergedAway(Refused):
 def looked(*, actor: Actor, patient: Patient) -> None:
     """Write that somebody has the record before him, for its organisation and for every laboratory that performs an order of it."""
     theirs = Order.objects.filter(patient=patient).order_by().values_list("performing_laboratory_id", flat=True).distinct()
-    reads.seen(actor=actor, action="patient.viewed", obj=patient, organisation_id=patient.organisation_id, also=set(theirs))
+    reads.seen(actor=actor, action="patient.viewed", obj=patient, organisation_id=patient.organisation_id, also=theirs)
 
 
 def add_identifier(

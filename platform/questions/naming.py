@@ -40,8 +40,9 @@ def _known(laboratory_id: UUID, said: Collection[str]) -> Iterable[tuple[str, UU
     orders = Order.objects.filter(performing_laboratory_id=laboratory_id)
     ours = Q(organisation_id=laboratory_id) | Exists(orders.filter(patient_id=OuterRef("patient_id")))
     yield from _pairs(PatientIdentifier.objects.filter(ours), "value", said)
-    for column in ("stated_mrn", "accession", "specimen__identifier"):
-        yield from _pairs(orders, column, said)
+    yield from _pairs(orders, "stated_mrn", said)
+    yield from _pairs(orders, "specimen__identifier", said)
+    yield from orders.filter(accession__in=said).values_list("accession", "patient_id")
 
 
 def _pairs(rows: QuerySet[Any], column: str, said: Collection[str]) -> Iterable[tuple[str, UUID]]:

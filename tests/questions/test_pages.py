@@ -100,7 +100,7 @@ def test_a_question_is_asked_on_the_page_and_read_there(bench):
 
 
 def test_its_live_part_is_a_look_and_its_files_are_whole_once_it_is_answered(bench):
-    question, client = bench.asks(), logged_in(Role.REVIEWER, bench.laboratory)
+    question, client = bench.asks("score", ASKED), logged_in(Role.REVIEWER, bench.laboratory)
     early = client.get(reverse("question-file", args=[question.pk, "answer.json"]))
     assert (
         early.status_code == 409 and "not answered yet" in early.content.decode() and "not cancelled" not in early.content.decode()
