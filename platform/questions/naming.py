@@ -47,4 +47,7 @@ def _known(laboratory_id: UUID, said: Collection[str]) -> Iterable[tuple[str, UU
 
 def _pairs(rows: QuerySet[Any], column: str, said: Collection[str]) -> Iterable[tuple[str, UUID]]:
     """An index of each column in capital letters serves this."""
-    return rows.annotate(word=Upper(column)).filter(word__in=said).values_list("word", "patient_id").distinct()
+    found: Iterable[tuple[str, UUID]] = (
+        rows.annotate(word=Upper(column)).filter(word__in=said).values_list("word", "patient_id").distinct()
+    )
+    return found
