@@ -130,7 +130,7 @@ def whole(actor: Actor, order: Order, parameters: Mapping[str, str]) -> dict[str
     seen, asked_for = cast(Outlook, part["outlook"]), cast(HoldRequest | None, part["request_to_hold"])
     panel = results(actor, order, parameters)
     rejected = rejected_inputs(order)
-    replaced, successor = selectors.replaced_and_successor(actor, order)
+    linked = selectors.linked(actor, order)
     listed = exceptions(order.intake, LISTED) if rejected else []
     return part | {
         "timeline": timeline(order, seen),
@@ -152,9 +152,8 @@ def whole(actor: Actor, order: Order, parameters: Mapping[str, str]) -> dict[str
         "may_declare": wrong_patient.may_declare(actor, order),
         "stated": identity_page.stated_otherwise(order),
         "may_open_patient": actor.may(Verb.VIEW_ORDER, order.patient.organisation_id),
-        "may_replace": successor is None and may_replace(actor, order),
-        "replaces": replaced,
-        "successor": successor,
+        "may_replace": linked.successor is None and may_replace(actor, order),
+        "linked": linked,
         "may_steer": urgency.may_change(actor, order, asked_for),
         "may_say_why": urgency.may_say_why(actor, order),
         "may_answer": asked_for is not None and may_answer(actor, order, asked_for),

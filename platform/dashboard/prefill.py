@@ -61,10 +61,10 @@ def _zone(order: Order) -> ZoneInfo:
 def _patient(order: Order) -> dict[str, str]:
     """As the record says today; the number is the one that was stated, as long as it is the patient's."""
     patient, number = order.patient, _number(order)
-    own = number is None or number.system == str(order.ordering_organisation_id)
+    system = number.system if number else order.stated.get("mrn_system", "")
     return {
         "mrn": number.value if number else order.stated_mrn,
-        "mrn_system": "" if own or number is None else number.system,
+        "mrn_system": "" if system == str(order.ordering_organisation_id) else system,
         "family_name": patient.family_name,
         "given_name": patient.given_name,
         "birth_date": patient.birth_date.isoformat(),

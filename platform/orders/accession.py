@@ -3,6 +3,7 @@
 from django.db import connection
 
 from foundation import clock
+from orders.models import Order
 
 
 def next_accession() -> str:
@@ -16,3 +17,10 @@ def next_accession() -> str:
         )
         number = cursor.fetchone()[0]
     return f"A{year % 100:02d}-{number:06d}"
+
+
+def named(order: Order, *, beside: Order) -> str:
+    """An order in words that stand on another one: by its accession only where all who may see that one may see this one too."""
+    readers = {beside.ordering_organisation_id, beside.performing_laboratory_id}
+    seen = readers <= {order.ordering_organisation_id, order.performing_laboratory_id}
+    return f"order {order.accession}" if seen else "an order at another laboratory"

@@ -16,11 +16,14 @@ from foundation.actor import Actor
 from foundation.errors import NotPermitted, Refused, Stale
 from foundation.reasons import Reason
 from orders import hints, needs, services, urgency
+from orders.accession import named
+from orders.machines import IN_ERROR
 from orders.models import Order
 from orders.remarks import LONG, remark
 from registry.priority import Priority
 
 MISSING = "Say how you know: it is kept with the order, under your name."
+INSTEAD = "Say that this one is another order, or refuse it."
 
 
 class NoQuestion(Refused):
@@ -55,14 +58,16 @@ def take_as_new(*, order: Order, actor: Actor, expected_edits: int) -> None:
 def same(*, order: Order, words: str, actor: Actor, expected_edits: int) -> None:
     """It is the order that has the number: this one is rejected, and that one becomes STAT where it still can.
 
-    Raises `InvalidOrder`, too, and `Refused` where it is not STAT and this person may not make it so: no answer loses STAT.
+    Raises `InvalidOrder`, too, and `Refused` where that one is not STAT and this person may not make it so, where nothing will
+    come of it, or where it is of another patient: no answer loses STAT. What he may not see, nobody calls the same.
     """
     said = remark(words, field="words", most=LONG - 40, missing=MISSING)
     with transaction.atomic():
         locked, standing = _open(order, actor, expected_edits)
+        _require_alike(locked, standing, actor)
         if standing.state in Order.OPEN and standing.priority != Priority.STAT:
             _make_stat(standing, locked.stat_reason.strip() or said, actor)
-        _reject(locked, Reason.CONFLICT_SAME, f"The same as order {standing.accession}: {said}", actor)
+        _reject(locked, Reason.CONFLICT_SAME, f"The same as {named(standing, beside=locked)}: {said}", actor)
         _tell(locked, Reason.CONFLICT_SAME, standing, actor)
 
 
@@ -89,6 +94,18 @@ def _open(order: Order, actor: Actor, expected_edits: int) -> tuple[Order, Order
     if locked.edits != expected_edits:
         raise Stale(code="state.stale")
     return locked, found[order.conflicts_with_id]
+
+
+def _require_alike(locked: Order, standing: Order, actor: Actor) -> None:
+    """Raises `Refused` where the order that has the number cannot be this one."""
+    if not Order.objects.for_actor(actor).filter(pk=standing.pk).exists():
+        words = f"The order that has the number is at another laboratory, and you may not see it. {INSTEAD}"
+        raise Refused(f"{words} Who ordered both can say that they are the same.", code="order.conflict-unseen")
+    if standing.state in ("cancelled", "rejected", IN_ERROR):
+        words = f"Nothing comes of order {standing.accession} any more, so this one would be lost with it. {INSTEAD}"
+        raise Refused(words, code="order.conflict-ended")
+    if standing.patient_id != locked.patient_id:
+        raise Refused(f"Order {standing.accession} is of another patient. {INSTEAD}", code="order.conflict-patient")
 
 
 def _make_stat(standing: Order, reason: str, actor: Actor) -> None:

@@ -6,13 +6,11 @@ from django.db import transaction
 
 from accounts.roles import Verb
 from accounts.services import require
-from audit import services as audit
-from foundation import clock
 from foundation.actor import Actor
 from foundation.errors import Refused, Stale
 from foundation.reasons import Reason
-from orders import hints, services
-from orders.errors import InvalidOrder
+from orders import services
+from orders.errors import InvalidOrder, OrderConflict
 from orders.machines import IN_ERROR
 from orders.models import Order
 from orders.remarks import remark
@@ -46,10 +44,13 @@ def replace(
     expected_edits: int,
     told: frozenset[UUID] | None = None,
 ) -> Order:
-    """Place an order instead of another, which is cancelled in the same transaction unless it is closed.
+    """Place an order instead of another, which is cancelled when the new one is accepted, unless it is closed.
+
+    As a rule that is the same transaction; while the new one waits for a decision who its patient is, the other goes on.
 
     `words` say what is changed and why; of an order that was for the wrong patient, that has been said. `told` as in
-    `services.place`. Asking twice gives the same order. Raises what that raises, and `Replaced`, `NotReplaceable` or `Stale`.
+    `services.place`. Asking twice gives the same order. Raises what that raises, and `Replaced`, `NotReplaceable` or `Stale`;
+    `OrderConflict` too where it is STAT under a number that stands for another order: parked, it would stop what it replaces.
     """
     require(actor, Verb.PLACE, replaced.ordering_organisation_id)
     with transaction.atomic():
@@ -61,8 +62,9 @@ def replace(
         order = services.place(actor=actor, request=request, told=told, replaces=locked, replaces_reason=said)
         if order.replaces_id != locked.pk:
             raise InvalidOrder({"intake": [f"This file is order {order.accession} already. Check the file once more."]})
-        if not again:
-            _tell(locked, order, actor)
+        if order.conflicts_with is not None and not again:
+            taken = Reason.ORDER_CONFLICT.say(accession=order.conflicts_with.accession)
+            raise OrderConflict(f"{taken} Leave the number out.", code=str(Reason.ORDER_CONFLICT))
         return order
 
 
@@ -83,20 +85,10 @@ def _check(locked: Order, actor: Actor, request: OrderRequest, expected_edits: i
         require(actor, Verb.CANCEL, *_parties(locked))
     if locked.edits != expected_edits:
         raise Stale(code="state.stale")
-
-
-def _tell(locked: Order, order: Order, actor: Actor) -> None:
-    """Cancel what is open; in any case, write down on the replaced order which one follows it."""
-    reason = str(Reason.ORDER_REPLACED)
-    if locked.state in Order.OPEN:
-        words = f"Replaced by order {order.accession}: {order.replaces_reason}"
-        changes = {"ended_at": clock.now(), "cancelled_reason": words, "edits": locked.edits + 1}
-        services.end(locked, to="cancelled", actor=actor, reason=reason, **changes)
-    audit.record(
-        actor=actor, action="order.replaced", obj=locked, organisation_id=locked.performing_laboratory_id, reason=reason,
-        facts={"by": str(order.pk)},
-    )  # fmt: skip
-    hints.changed(locked)
+    number = request.placer_system, request.placer_number
+    if request.placer_number and number == (locked.placer_system, locked.placer_number):
+        words = f"Number {request.placer_number} stays with order {locked.accession}. Leave it out of the order that replaces it."
+        raise OrderConflict(words, code=str(Reason.ORDER_CONFLICT))
 
 
 def _parties(order: Order) -> tuple[UUID, UUID]:

@@ -1,6 +1,7 @@
 """What people may read of orders. Every function takes the actor and returns nothing he may not see."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
@@ -98,12 +99,11 @@ def order_for(actor: Actor, pk: UUID) -> Order:
         "assignee",
         "intake__file",
         "placed_by",
-        "repeats__specimen",
         "provider",
         "specimen__received_by",
         "specimen__rejected_by",
     )
-    found: Order | None = rows.prefetch_related("patient__identifiers", "repeated_by").filter(pk=pk).first()
+    found: Order | None = rows.prefetch_related("patient__identifiers").filter(pk=pk).first()
     if found is None:
         raise NotFound
     return found
@@ -115,13 +115,28 @@ def orders_for(actor: Actor, pks: Iterable[UUID]) -> dict[UUID, Order]:
     return {order.pk: order for order in rows.prefetch_related("patient__identifiers")}
 
 
-def replaced_and_successor(actor: Actor, order: Order) -> tuple[Order | None, Order | None]:
-    """The order that this one replaces, and the one that replaces it, as far as this actor may see them."""
-    either = _in_reach(actor).filter(Q(replaces=order.pk) | Q(pk=order.replaces_id))
-    shown = ("accession", "replaces_id", "replaces_reason", "state", "placer_system", "placer_number")
-    found = {one.pk: one for one in either.only(*shown)}
-    before = found.pop(order.replaces_id, None) if order.replaces_id else None
-    return before, next(iter(found.values()), None)
+@dataclass(frozen=True)
+class Linked:
+    """Orders that an order stands instead of, and those that came after it, as far as somebody may see them."""
+
+    replaces: Order | None
+    successor: Order | None  # replaces this one
+    repeats: Order | None
+    repeated_by: list[Order]
+
+
+def linked(actor: Actor, order: Order) -> Linked:
+    """What this actor may see of the orders that an order is linked with."""
+    before = [pk for pk in (order.replaces_id, order.repeats_id) if pk]
+    either = _in_reach(actor).filter(Q(replaces=order.pk) | Q(repeats=order.pk) | Q(pk__in=before))
+    shown = "accession replaces_id replaces_reason repeats_id state placer_system placer_number specimen__state"
+    found = list(either.select_related("specimen").only(*shown.split()).order_by("placed_at"))
+    return Linked(
+        replaces=next((one for one in found if one.pk == order.replaces_id), None),
+        successor=next((one for one in found if one.replaces_id == order.pk), None),
+        repeats=next((one for one in found if one.pk == order.repeats_id), None),
+        repeated_by=[one for one in found if one.repeats_id == order.pk],
+    )
 
 
 def may_follow(actor: Actor, pk: UUID) -> bool:

@@ -5,6 +5,7 @@ import json
 import secrets
 from collections.abc import Mapping
 from dataclasses import asdict
+from datetime import UTC
 from typing import Any
 from uuid import UUID, uuid4
 
@@ -20,7 +21,7 @@ from foundation.actor import Actor
 from foundation.errors import Refused, Stale
 from foundation.reasons import Reason
 from orders import duplicates, estimates, hints, holds, identity, needs, promise, urgency
-from orders.accession import next_accession
+from orders.accession import named, next_accession
 from orders.duplicates import LooksDuplicate
 from orders.errors import InvalidOrder, OrderConflict
 from orders.machines import ORDER
@@ -82,8 +83,6 @@ def _place(
         facts = duplicates.facts(alike, told) | ({"repeats": str(repeated.pk)} if repeated else {})
         given = {**more, "conflicts_with": existing, "replaces": replaces, "content_hash": digest}
         order, settled = _create(actor, request, intake, who, facts, **given)
-        if repeated is not None and repeated.specimen.state == "rejected":
-            _recollected(repeated, order, actor)
         if settled:
             accept(order=order, actor=actor)
         hints.changed(order)
@@ -91,17 +90,10 @@ def _place(
 
 
 def accept(*, order: Order, actor: Actor) -> Run:
-    """Pin the order, start its clocks, make its clinical run and send the tickets."""
+    """Pin the order, start its clocks, make its clinical run, send the tickets, and end the order that it stands instead of."""
     now, test = clock.now(), order.test_version
     promised = promise.at_acceptance(order, now)
-    audit.transition(
-        ORDER,
-        order,
-        to="accepted",
-        actor=actor,
-        accepted_at=now,
-        **promised,
-    )
+    audit.transition(ORDER, order, to="accepted", actor=actor, accepted_at=now, **promised)
     item_set = order.intake.item_set
     if item_set is None:
         raise Refused("The file has not been checked and found usable.", code="order.invalid")
@@ -126,6 +118,8 @@ def accept(*, order: Order, actor: Actor) -> Run:
     )
     audit.record(actor=actor, action="run.created", obj=run, organisation_id=run.organisation_id, facts={"order": str(order.pk)})
     tickets.send_on_commit(cutting.cut(run, cutting.AHEAD))
+    _replaced(order, actor)
+    _recollected(order, actor)
     return run
 
 
@@ -210,24 +204,44 @@ def _repeated(actor: Actor, request: OrderRequest) -> Order | None:
     found: Order | None = repeated.filter(pk=request.repeats).first()
     if found is None:
         raise InvalidOrder({"repeats": ["The order that this one repeats does not exist here."]})
-    numbers = {found.stated_mrn, *(identifier.value for identifier in found.patient.identifiers.all())}
-    if request.patient.mrn.strip() not in numbers:
+    home, said = found.ordering_organisation_id, request.patient
+    numbers = {(one.system, one.value) for one in found.patient.identifiers.all() if one.retired_at is None}
+    numbers.add((identity.system_of(home, found.stated.get("mrn_system", "")), found.stated_mrn))
+    if (identity.system_of(home, said.mrn_system), said.mrn.strip()) not in numbers:
         raise InvalidOrder({"mrn": [f"This order repeats {found.accession}, of another patient. For this one, begin a new order."]})
     return found
 
 
-def _recollected(first: Order, order: Order, actor: Actor) -> None:
-    """The order whose specimen was rejected ends where it was ordered again: it would wait for nothing any more."""
-    locked = Order.objects.select_for_update().get(pk=first.pk)
-    if locked.state not in Order.OPEN or not actor.may(
-        Verb.CANCEL, locked.ordering_organisation_id, locked.performing_laboratory_id
-    ):
+def _replaced(order: Order, actor: Actor) -> None:
+    """The order that this one replaces is cancelled unless it is closed; in any case, its events say which one follows it."""
+    if order.replaces_id is None:
         return
-    reason, words = str(Reason.ORDER_RECOLLECTED), f"Ordered again on a new specimen, as order {order.accession}."
+    first = Order.objects.select_for_update().get(pk=order.replaces_id)
+    if first.state in Order.OPEN:
+        _followed(first, actor, Reason.ORDER_REPLACED, f"Replaced by {named(order, beside=first)}: {order.replaces_reason}")
+    _tell_followed(first, order, actor, Reason.ORDER_REPLACED)
+    hints.changed(first)
+
+
+def _recollected(order: Order, actor: Actor) -> None:
+    """The order whose specimen was rejected ends where it was ordered again: it would wait for nothing any more."""
+    if order.repeats is None or order.repeats.specimen.state != "rejected":
+        return
+    first = Order.objects.select_for_update().get(pk=order.repeats_id)
+    if first.state in Order.OPEN and actor.may(Verb.CANCEL, first.ordering_organisation_id, first.performing_laboratory_id):
+        words = f"Ordered again on a new specimen, as {named(order, beside=first)}."
+        _followed(first, actor, Reason.ORDER_RECOLLECTED, words)
+        _tell_followed(first, order, actor, Reason.ORDER_RECOLLECTED)
+
+
+def _followed(locked: Order, actor: Actor, reason: Reason, words: str) -> None:
     changes: dict[str, Any] = {"ended_at": clock.now(), "cancelled_reason": words, "edits": locked.edits + 1}
-    end(locked, to="cancelled", actor=actor, reason=reason, **changes)
+    end(locked, to="cancelled", actor=actor, reason=str(reason), **changes)
+
+
+def _tell_followed(first: Order, order: Order, actor: Actor, reason: Reason) -> None:
     audit.record(
-        actor=actor, action="order.recollected", obj=locked, organisation_id=locked.performing_laboratory_id, reason=reason,
+        actor=actor, action=str(reason), obj=first, organisation_id=first.performing_laboratory_id, reason=str(reason),
         facts={"by": str(order.pk)},
     )  # fmt: skip
 
@@ -297,5 +311,5 @@ def _specimen(said: SpecimenDetails, patient: Patient) -> Specimen:
         identifier=said.identifier.strip(),
         type=said.type.strip(),
         source=said.source.strip(),
-        collected_at=said.collected_at,
+        collected_at=said.collected_at.astimezone(UTC),  # PostgreSQL takes offsets up to 15:59
     )

@@ -2,19 +2,20 @@
 
 import hashlib
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 from django.urls import reverse
 
 from accounts.roles import Role
 from casefile.models import Draft
-from orders import checking, services
+from orders import checking, patients, services
+from orders.errors import InvalidOrder
 from orders.models import Intake, Order
 from registry.models import TestVersion
 from tests.dashboard.desk import Desk, vcf
 from tests.dashboard.people import Ward, logged_in, read
-from tests.factories import make_provider, make_request
+from tests.factories import make_actor, make_provider, make_request
 from tests.reports.cases import patient
 
 pytestmark = pytest.mark.django_db
@@ -74,6 +75,23 @@ def test_a_repeat_of_another_patient_is_refused_at_the_number(desk, order):
     data = {**desk.typed, "mrn": "99", "repeats": str(order.pk), "intake": str(desk.ward.intake().pk), "do": "place"}
     answer = desk.client.post(reverse("order-new"), data)
     assert answer.status_code == 422 and "of another patient" in answer.content.decode()
+
+
+def test_a_number_of_another_system_or_one_that_is_retired_is_another_patient(desk, order):
+    clerk = make_actor(role=Role.ACCESSIONER, organisation=desk.ward.hospital)
+    known = order.patient
+    old = patients.add_identifier(patient=known, system="", value="OLD", type="MRN", actor=clerk)
+    patients.retire_identifier(identifier=old, words="of somebody else", actor=clerk)
+    patients.add_identifier(patient=known, system="citizens", value="61", type="National", actor=clerk)
+    stated = patient(**OKAFOR)
+
+    def repeated(**number):
+        return desk.ward.order(repeats=order.pk, patient=replace(stated, **number))
+
+    for number in ({"mrn_system": "citizens"}, {"mrn": "OLD"}, {"mrn": "61"}):
+        with pytest.raises(InvalidOrder):
+            repeated(**number)
+    assert {repeated(**number).patient for number in ({}, {"mrn": "61", "mrn_system": "citizens"})} == {known}
 
 
 def test_what_is_not_within_reach_is_repeated_by_nobody(desk, order):

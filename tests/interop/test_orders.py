@@ -10,11 +10,12 @@ from accounts.providers import ProviderDetails, add_provider
 from accounts.roles import Role
 from accounts.services import actor_for
 from audit.models import Event
+from interop.api import cursors
 from orders import checking
 from orders.models import Intake, Order
 from tests.dashboard.desk import vcf
 from tests.factories import make_token, make_user
-from tests.interop.caller import BASE, Caller
+from tests.interop.caller import BASE, SPECIMEN, Caller
 from tests.reports.cases import scored_order
 
 pytestmark = pytest.mark.django_db
@@ -30,6 +31,19 @@ def test_a_file_is_sent_checked_and_ordered_on_as_stat(site):
     order = Order.objects.get(pk=placed.json()["id"])
     assert (order.priority, order.rank, order.items_total, order.stated_mrn) == ("stat", 0, 3, "88-1204")
     assert order.specimen.collected_at.isoformat() == "2026-01-15T07:30:00+00:00"
+
+
+def test_a_moment_with_any_offset_is_kept_and_one_outside_the_calendar_is_refused(site):
+    caller = site.caller()
+    placed = site.order(caller, specimen={**SPECIMEN, "collected_at": "2026-01-15T08:30:00+23:59"})
+    assert Order.objects.get(pk=placed["id"]).specimen.collected_at.isoformat() == "2026-01-14T08:31:00+00:00"
+    wrong = {**SPECIMEN, "collected_at": "0001-01-01T00:00:00+00:01"}
+    answer = caller.post("/orders", site.wanted(site.upload(caller, vcf(400)), specimen=wrong))
+    assert answer.status_code == 422 and "years 1 to 9999" in answer.json()["errors"][0]["detail"]
+    reader = site.caller(Role.ANALYST)
+    for at, status in (("2026-01-15T08:30:00+23:59", 200), ("0001-01-01T00:00:00+00:01", 422)):
+        after = cursors.cursor(at, UUID(int=0))
+        assert [reader.get(path, after=after).status_code for path in ("/orders", "/questions")] == [status, status]
 
 
 def test_stat_without_a_reason_is_stat_and_flagged(site):

@@ -1,6 +1,7 @@
 """A change of an accepted order is another order in its place: linked, once, and never over somebody's head."""
 
 from dataclasses import replace
+from datetime import date
 
 import pytest
 from django.db import IntegrityError, transaction
@@ -10,11 +11,12 @@ from audit.models import Event
 from engine_queue.models import Job, Run
 from foundation.actor import Actor
 from foundation.errors import NotPermitted, Stale
-from orders import replacing, services
-from orders.errors import InvalidOrder
+from orders import identity_decisions, replacing, services
+from orders.errors import InvalidOrder, OrderConflict
 from orders.models import Intake, Order
 from orders.requests import OrderRequest
 from tests.factories import make_actor, make_order, make_organisation, make_ready_intake, make_request
+from tests.orders.people import check_of, seen
 
 pytestmark = pytest.mark.django_db
 
@@ -65,6 +67,33 @@ def test_asking_twice_places_one_replacement() -> None:
     request, actor = another(order), accessioner(order)
     assert put_in_place(order, actor, request) == put_in_place(order, actor, request)
     assert Run.objects.count() == 2 and Event.objects.filter(action="order.replaced").count() == 1
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_a_stat_replacement_under_a_taken_number_is_refused_and_stops_nothing(own: bool) -> None:
+    order = make_order(priority="stat", placer_number="W-1" if own else "")
+    if not own:
+        make_order(intake=make_ready_intake(organisation=order.ordering_organisation), placer_number="W-1")
+    with pytest.raises(OrderConflict, match=r"(?i)leave it out|leave the number out"):
+        put_in_place(order, priority="stat", stat_reason="sepsis", placer_number="W-1")
+    order.refresh_from_db()
+    assert (order.state, Order.objects.filter(replaces=order).exists()) == ("accepted", False)
+
+
+def test_the_replaced_order_goes_on_until_the_replacement_is_accepted() -> None:
+    order = make_order(priority="stat")
+    request = another(order)
+    request = replace(request, patient=replace(request.patient, birth_date=date(1971, 1, 31)))
+    new = put_in_place(order, request=request)
+    assert put_in_place(order, request=request) == new
+    order.refresh_from_db()
+    assert (new.attention, order.state) == ("identity.mismatch", "accepted")
+    assert not Event.objects.filter(action="order.replaced").exists()
+    check = check_of(new)
+    identity_decisions.statement_wrong(check=check, words="asked the ward", actor=accessioner(new), expected=seen(check))
+    order.refresh_from_db()
+    assert (order.state, order.cancelled_reason) == ("cancelled", f"Replaced by order {new.accession}: agreed by telephone")
+    assert Event.objects.get(action="order.replaced").object_id == str(order.pk)
 
 
 def test_an_order_is_replaced_once() -> None:

@@ -10,11 +10,12 @@ from audit.models import Event
 from engine_queue.models import Run
 from foundation.errors import NotPermitted, Refused, Stale
 from notices.models import Notice
-from orders import needs, rejection_notices, specimen_corrections, urgency
+from orders import identity_decisions, needs, rejection_notices, specimen_corrections, urgency
 from orders.errors import InvalidOrder
 from orders.models import Order, Specimen, SpecimenCorrection
 from outbox.models import Message
 from tests.factories import make_actor, make_order, make_ready_intake
+from tests.orders.people import check_of, seen
 from tests.orders.test_reception import accessioner, receive
 from tests.orders.test_rejection import reject, unsettled
 from tests.reports import cases
@@ -106,3 +107,16 @@ def test_an_order_that_was_recollected_ends_with_the_new_one() -> None:
     assert first.cancelled_reason == f"Ordered again on a new specimen, as order {second.accession}."
     assert Event.objects.get(action="order.recollected", object_id=str(first.pk)).facts == {"by": str(second.pk)}
     assert not first.holds.filter(until=None).exists()
+
+
+def test_an_order_goes_on_until_the_one_that_recollects_it_is_accepted() -> None:
+    first = reject(make_order(priority="stat"))
+    intake = make_ready_intake(organisation=first.ordering_organisation, test_version=first.test_version)
+    second = make_order(intake=intake, repeats=first.pk, patient=cases.patient(mrn=first.stated_mrn, family_name="Other"))
+    first.refresh_from_db()
+    assert (first.state, second.attention) == ("accepted", "identity.mismatch")
+    check = check_of(second)
+    clerk = make_actor(role=Role.ACCESSIONER, organisation=first.performing_laboratory)
+    identity_decisions.statement_wrong(check=check, words="asked the ward", actor=clerk, expected=seen(check))
+    first.refresh_from_db()
+    assert (first.state, Event.objects.get(action="order.recollected").facts) == ("cancelled", {"by": str(second.pk)})

@@ -2,8 +2,11 @@
 
 import base64
 import binascii
+from datetime import datetime
+from uuid import UUID
 
 from foundation.reasons import Reason
+from interop.moments import in_utc
 from interop.problems import ApiError, Fault
 
 
@@ -21,6 +24,15 @@ def read_cursor(text: str, count: int) -> list[str]:
     if len(parts) != count:
         raise bad_parameter("after", "is no cursor that this list has given")
     return parts
+
+
+def place(text: str) -> tuple[datetime, UUID]:
+    """The moment and the id of the row that a page ended with. Raises `ApiError`."""
+    moment, pk = read_cursor(text, 2)
+    try:
+        return in_utc(datetime.fromisoformat(moment)), UUID(pk)
+    except ValueError as error:
+        raise bad_parameter("after", "is no cursor that this list has given") from error
 
 
 def bad_parameter(name: str, detail: str) -> ApiError:

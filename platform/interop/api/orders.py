@@ -1,6 +1,5 @@
 """Orders: placed, listed, read, followed."""
 
-from datetime import datetime
 from typing import Any, Literal
 from uuid import UUID
 
@@ -89,7 +88,7 @@ def list_orders(
     said = {"chip": chip, "q": q, "test": test, "organisation": organisation, "site": site, "assignee": assignee}
     said |= {"placed_from": placed_from, "placed_to": placed_to, "due_from": due_from, "due_to": due_to}
     filters = filtering.read(request.auth, said)
-    rows = pages.newest(request.auth, wanted, filters, after=_place(after) if after else None, limit=limit + 1)
+    rows = pages.newest(request.auth, wanted, filters, after=cursors.place(after) if after else None, limit=limit + 1)
     last = rows[limit - 1] if len(rows) > limit else None
     return shapes.OrderPage(
         orders=[shown.order_line(row) for row in rows[:limit]],
@@ -122,12 +121,12 @@ def order_done(actor: Actor, pk: UUID, *, status: int = 200) -> Done:
 def shape(actor: Actor, order: Order) -> shapes.OrderShape:
     """An order with what can be said of its end, and which other orders it looks like."""
     alike = duplicates.noted(actor, order)
-    _, successor = selectors.replaced_and_successor(actor, order)
+    linked = selectors.linked(actor, order)
     found: Any = {
         "released": release.released_version(order) is not None,
         "finish": finishes([order]).get(order.pk),
         "asked": selectors.hold_requests([order]).get(order.pk),
-        "successor": successor.pk if successor else None,
+        "linked": linked,
     }
     return shown.order(order, alike, **found)
 
@@ -160,14 +159,3 @@ def asked(actor: Actor, given: shapes.OrderGiven) -> OrderRequest:
         performing_site_id=given.performing_site,
         repeats=given.repeats,
     )
-
-
-def _place(after: str) -> tuple[datetime, UUID]:
-    moment, pk = cursors.read_cursor(after, 2)
-    try:
-        placed = datetime.fromisoformat(moment)
-        if placed.tzinfo is not None:
-            return placed, UUID(pk)
-    except ValueError:
-        pass
-    raise cursors.bad_parameter("after", "is no cursor that this list has given")

@@ -1,6 +1,5 @@
 """Questions about plain sequences: asked, listed, followed, cancelled, and their answers. Research use, no report."""
 
-from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -67,7 +66,7 @@ def list_questions(
     request: ApiRequest, mine: bool = False, kind: KindName | None = None, after: str | None = shapes.AFTER, limit: int = LIMIT
 ) -> QuestionPage:
     """Questions of your laboratories, the newest first."""
-    place = _place(after) if after else None
+    place = cursors.place(after) if after else None
     rows = selectors.newest(request.auth, mine=mine, kind=kind, after=place, limit=limit + 1)
     last = rows[limit - 1] if len(rows) > limit else None
     return QuestionPage(
@@ -133,14 +132,3 @@ def _shape(question: Question) -> QuestionShape:
         **_line(question), model=str(run.deployment.model_version), precision=run.precision, settings=files.settings_of(question),
         tokens=run.tokens, jobs_ahead=standing.place, estimate=estimate(standing.finish), files=files.offered(question),
     )  # fmt: skip
-
-
-def _place(after: str) -> tuple[datetime, UUID]:
-    moment, pk = cursors.read_cursor(after, 2)
-    try:
-        asked = datetime.fromisoformat(moment)
-        if asked.tzinfo is not None:
-            return asked, UUID(pk)
-    except ValueError:
-        pass
-    raise cursors.bad_parameter("after", "is no cursor that this list has given")

@@ -7,7 +7,9 @@ from uuid import UUID
 
 from ninja import Schema
 from ninja.params.functions import Query
-from pydantic import AwareDatetime, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, AwareDatetime, BeforeValidator, ConfigDict, Field, StringConstraints
+
+from interop.moments import keepable
 
 _PLAIN = r"^[^\x00-\x1f\x7f]*$"  # one line: no control character, and no NUL, which PostgreSQL cannot hold
 _DAY, _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}"), re.compile(r"\d{4}-\d{2}-\d{2}[Tt ].*")
@@ -27,7 +29,7 @@ def _written(form: re.Pattern[str]) -> BeforeValidator:
 
 
 Day = Annotated[date, _written(_DAY)]
-Moment = Annotated[AwareDatetime, _written(_MOMENT)]
+Moment = Annotated[AwareDatetime, _written(_MOMENT), AfterValidator(keepable)]
 Line80 = Annotated[str, StringConstraints(max_length=80, pattern=_PLAIN)]
 Line120 = Annotated[str, StringConstraints(max_length=120, pattern=_PLAIN)]
 Line300 = Annotated[str, StringConstraints(max_length=300, pattern=_PLAIN)]

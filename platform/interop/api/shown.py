@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable
 from typing import Any
-from uuid import UUID
 
 from accounts.models import Organisation, Provider, Site
 from audit.models import Event
@@ -10,6 +9,7 @@ from interop.api import shapes
 from orders.duplicates import Alike
 from orders.estimates import Finish, tokens
 from orders.models import HoldRequest, Intake, Order
+from orders.selectors import Linked
 from registry.models import TestVersion
 
 # What of the events a requester reads: the same ones as on the order page.
@@ -88,9 +88,9 @@ def order(
     released: bool,
     finish: Finish | None,
     asked: HoldRequest | None,
-    successor: UUID | None,
+    linked: Linked,
 ) -> shapes.OrderShape:
-    """One order; `asked` is the open request to hold it, `successor` the order that has replaced it."""
+    """One order; `asked` is the open request to hold it, `linked` the orders around it that the reader may see."""
     specimen = order.specimen
     return shapes.OrderShape(
         **_line(order),
@@ -103,9 +103,9 @@ def order(
         cancelled_reason=order.cancelled_reason,
         released=released,
         hold_asked=_hold_asked(asked),
-        repeats=order.repeats_id,
-        replaces=order.replaces_id,
-        replaced_by=successor,
+        repeats=linked.repeats and linked.repeats.pk,
+        replaces=linked.replaces and linked.replaces.pk,
+        replaced_by=linked.successor and linked.successor.pk,
         estimate=estimate(finish),
         looks_like=[_looks_like(one) for one in alike],
     )

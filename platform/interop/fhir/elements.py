@@ -4,9 +4,10 @@ import re
 from datetime import datetime
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
 from interop.api.shapes import Line80, Line120, Line300
+from interop.moments import keepable
 
 _INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,9})?(Z|[+-]\d\d:\d\d)")
 _ID = re.compile(r"[A-Za-z0-9.-]{1,64}")
@@ -26,7 +27,7 @@ def _id(value: Any) -> Any:
     return value
 
 
-Moment = Annotated[datetime, BeforeValidator(_moment)]
+Moment = Annotated[datetime, BeforeValidator(_moment), AfterValidator(keepable)]
 Id = Annotated[str, BeforeValidator(_id)]
 Name80 = Annotated[Line80, StringConstraints(min_length=1)]
 Name120 = Annotated[Line120, StringConstraints(min_length=1)]

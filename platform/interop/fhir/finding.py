@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Max, Q, QuerySet
+from django.db.models import Max, OuterRef, Q, QuerySet, Subquery
 
 from audit.models import Event
 from foundation import clock
@@ -118,8 +118,15 @@ def asked_for(order: Order) -> FhirOrder | None:
     return found
 
 
+def replaced(order: Order) -> UUID | None:
+    """The order that one of those found here replaces, where the reader may see it."""
+    found: UUID | None = getattr(order, "replaced_in_reach", None)
+    return found
+
+
 def _orders(actor: Actor) -> QuerySet[Order]:
-    rows: QuerySet[Order] = Order.objects.for_actor(actor).select_related(*_RELATED)
+    before = Order.objects.for_actor(actor).filter(pk=OuterRef("replaces_id")).values("pk")
+    rows: QuerySet[Order] = Order.objects.for_actor(actor).select_related(*_RELATED).annotate(replaced_in_reach=Subquery(before))
     return rows.defer("intake__problems", "intake__facts")
 
 

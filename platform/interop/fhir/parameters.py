@@ -14,6 +14,7 @@ from foundation.errors import NotFound
 from foundation.reasons import Reason
 from interop.fhir.finding import Number, Wanted
 from interop.fhir.outcomes import FhirError, Issue, refused
+from interop.moments import in_utc
 
 SEARCHED = {  # resource → search parameter → (type, what it means)
     "ServiceRequest": {
@@ -135,12 +136,9 @@ def _written(after: tuple[datetime, UUID]) -> str:
 def _read(text: str) -> tuple[datetime, UUID]:
     try:
         at, _, pk = base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode().partition("|")
-        moment = datetime.fromisoformat(at)
-        if moment.tzinfo is not None:
-            return moment, UUID(pk)
-    except (binascii.Error, UnicodeDecodeError, ValueError):
-        pass
-    raise _bad(_CURSOR)
+        return in_utc(datetime.fromisoformat(at)), UUID(pk)
+    except (binascii.Error, UnicodeDecodeError, ValueError) as error:
+        raise _bad(_CURSOR) from error
 
 
 def _bad(name: str) -> FhirError:

@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 from typing import Any
+from uuid import UUID
 
 from foundation.reasons import Reason
 from interop.fhir import statuses, systems
@@ -23,8 +24,8 @@ def filled(**parts: Any) -> Resource:
     return {name.rstrip("_"): part for name, part in parts.items() if part not in (None, "", [], {})}
 
 
-def service_request(order: Order, asked: FhirOrder | None, changed: datetime) -> Resource:
-    """An order."""
+def service_request(order: Order, asked: FhirOrder | None, changed: datetime, *, replaced: UUID | None) -> Resource:
+    """An order; `replaced` is the one that it replaces, where the reader may see it."""
     said = asked.said["ServiceRequest"] if asked else {}
     reason = [{"url": systems.STAT_REASON, "valueString": order.stat_reason}] if order.stat_reason else []
     return filled(
@@ -33,7 +34,7 @@ def service_request(order: Order, asked: FhirOrder | None, changed: datetime) ->
         meta=meta(order.version, changed),
         extension=reason,
         identifier=identifiers(order),
-        replaces=[{"reference": f"ServiceRequest/{order.replaces_id}"}] if order.replaces_id else [],
+        replaces=[{"reference": f"ServiceRequest/{replaced}"}] if replaced else [],
         status=statuses.of_order(order).request,
         intent="order",
         priority=statuses.PRIORITIES[order.priority],

@@ -144,7 +144,7 @@ def _request(actor: Actor, taken: ordering.Taken) -> Resource:
 def _service_request(row: finding.Row, changed: datetime) -> Resource:
     if isinstance(row, FhirOrder):
         return shown.service_request_asked(row)
-    return shown.service_request(row, finding.asked_for(row), changed)
+    return shown.service_request(row, finding.asked_for(row), changed, replaced=finding.replaced(row))
 
 
 def _task(row: finding.Row, changed: datetime) -> Resource:
