@@ -227,7 +227,7 @@ def _recollected(order: Order, actor: Actor) -> None:
     """The order whose specimen was rejected ends where it was ordered again: it would wait for nothing any more."""
     if order.repeats is None or order.repeats.specimen.state != "rejected":
         return
-    first = Order.objects.select_for_update().get(pk=order.repeats_id)
+    first = Order.objects.select_for_update().get(pk=order.repeats.pk)
     if first.state in Order.OPEN and actor.may(Verb.CANCEL, first.ordering_organisation_id, first.performing_laboratory_id):
         words = f"Ordered again on a new specimen, as {named(order, beside=first)}."
         _followed(first, actor, Reason.ORDER_RECOLLECTED, words)

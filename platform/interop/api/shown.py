@@ -103,9 +103,9 @@ def order(
         cancelled_reason=order.cancelled_reason,
         released=released,
         hold_asked=_hold_asked(asked),
-        repeats=linked.repeats and linked.repeats.pk,
-        replaces=linked.replaces and linked.replaces.pk,
-        replaced_by=linked.successor and linked.successor.pk,
+        repeats=linked.repeats.pk if linked.repeats else None,
+        replaces=linked.replaces.pk if linked.replaces else None,
+        replaced_by=linked.successor.pk if linked.successor else None,
         estimate=estimate(finish),
         looks_like=[_looks_like(one) for one in alike],
     )
