@@ -55,8 +55,7 @@ ABOUT = {
     "risk": "At risk: the later end of the estimate passes the time that results are due, or nothing can be foreseen and most of"
     " the time is used up.",
     "late": "Late: not scored, and past the time that results or report were due.",
-    "unsigned": "Report overdue: scored, but unsigned past the time its report was due. Review and release are not built in this"
-    " version, so every scored order comes here in the end.",
+    "unsigned": "Report overdue: scored, but not issued past the time its report was due.",
 }
 PLACED = "Mine: open orders that you placed."  # of somebody who works on none
 HOT = frozenset({"risk", "late", "attention"})  # chips whose count is red when it is not zero

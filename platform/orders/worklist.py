@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Count, F, Prefetch, Q, QuerySet
+from django.db.models import Count, F, Prefetch, Q, QuerySet, prefetch_related_objects
 
 from accounts.models import Organisation, User
 from accounts.roles import Verb
@@ -136,6 +136,13 @@ def worklist(actor: Actor, filters: Filters = Filters(), *, cursor: Cursor | Non
         before=Cursor(keys[0], forward=False, number=max(1, first - PAGE)) if before and keys else None,
         after=Cursor(keys[-1], forward=True, number=first + len(keys)) if following and keys else None,
     )
+
+
+def open_stat(actor: Actor) -> list[Order]:
+    """Every open STAT order in reach, the least time left first: the list that a laboratory works from when nothing else does."""
+    found = _shown(_stat(Reach(actor, Filters())))
+    prefetch_related_objects(found, "specimen")
+    return sorted(found, key=_soonest)
 
 
 def last_stat(actor: Actor) -> Finished | None:

@@ -23,7 +23,7 @@ PICTURES = os.environ.get("SCREENSHOTS", "")  # a folder, for docs/screenshots
 HERE = {
     "worklist-filters", "order-comments", "order-attachments", "order-attachment-withdraw", "audit", "provider", "site",
     "identity-checks", "patients", "patient-merge", "patient-unmerge", "programs",
-    "engine-part", "audit-reports", "audit-report-new", "audit-report", "audit-chain",
+    "engine-part", "stat-list", "audit-reports", "audit-report-new", "audit-report", "audit-chain",
 }  # fmt: skip
 # Opened under axe by the other files of this folder.
 ELSEWHERE = {
@@ -38,7 +38,7 @@ NO_PAGES = {
     "bulk-live", "bulk-verdict.csv", "intake", "intake-finishes", "intake-remove", "order-live", "order-replace", "order-repeat",
     "order-recollect", "order-attachment", "order-audit.csv", "bell", "notifications-read", "turnaround.csv", "api-token-revoke",
     "engine-live", "engine-trace", "engine-trace.svg", "engine-trace.json", "question-check", "question-live", "question-cancel",
-    "question-file", "audit-report-live", "audit-report-withdraw", "audit-report-file",
+    "question-file", "audit-report-live", "audit-report-withdraw", "audit-report-file", "stat-list-live",
     "audit-chain-live", "audit-chain-check", "worklist-names",
 }  # fmt: skip
 
@@ -80,7 +80,7 @@ def prepared():
     return {
         "accessioner": [
             reverse("order-comments", args=[order]), reverse("order-attachments", args=[order]),
-            reverse("order-attachment-withdraw", args=[order, paper.pk]), reverse("identity-checks"),
+            reverse("order-attachment-withdraw", args=[order, paper.pk]), reverse("identity-checks"), reverse("stat-list"),
             f"{reverse('patients')}?q=Muster", f"{reverse('patient-merge', args=[first.patient_id])}?number={third.stated_mrn}",
             reverse("patient-unmerge", args=[merge.pk]), reverse("provider", args=[make_provider(home).pk]),
         ],

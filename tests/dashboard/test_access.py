@@ -50,6 +50,7 @@ TO_ASK = ["question-check", "question-cancel", "audit-chain-check"]  # by POST a
 AUDIT_REPORTS = [  # who gets them: test_audit_reports_page
     "audit-reports", "audit-report-new", "audit-report", "audit-report-live", "audit-report-withdraw", "audit-report-file",
 ]  # fmt: skip
+OF_DOWNTIME = ["stat-list", "stat-list-live"]  # who gets them: test_stat_list
 OF_A_PART = ["engine-part"]  # who gets it: test_waiting_parts
 OF_A_TRACE = ["engine-trace", "engine-trace.svg", "engine-trace.json"]  # who gets them: test_traces_page
 # a list of rows: who gets it
@@ -67,7 +68,8 @@ LISTS = {
 ROWS = ["provider", "site", "test"]  # who gets them: test_directory_pages, test_offers_page
 DOORS = [
     *OF_AN_ORDER, *OF_A_VERSION, *OF_A_FILE, *OF_A_DRAFT, *OF_AN_UPLOAD, *TO_SEND, *FOR_ALL, *OF_THE_FORM, *OF_THE_ENGINE,
-    *OF_A_TRACE, *OF_A_PART, *OF_IDENTITY, *OF_A_PATIENT, *PATIENTS, *OF_A_MERGE, *OF_A_NUMBER, *OF_A_LABORATORY, *LISTS, *ROWS,
+    *OF_A_TRACE, *OF_A_PART, *OF_DOWNTIME,
+    *OF_IDENTITY, *OF_A_PATIENT, *PATIENTS, *OF_A_MERGE, *OF_A_NUMBER, *OF_A_LABORATORY, *LISTS, *ROWS,
     *AUDIT_REPORTS,
     *OF_A_MANIFEST, *TO_REMOVE, *OF_TOKENS, *OF_THE_LIST, *OF_QUESTIONS, *OF_A_QUESTION, *TO_ASK,
 ]  # fmt: skip
