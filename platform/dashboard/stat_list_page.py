@@ -1,4 +1,4 @@
-"""The STAT list for a downtime: every open STAT order, on paper or in a window that stays when the server goes, a minute old at most."""
+"""The STAT list for a downtime: every open STAT order on paper, or in a window that stays when the server goes."""
 
 from dataclasses import dataclass
 
