@@ -68,4 +68,4 @@ def test_the_worklist_follows_the_work_of_others(person, served):
     placer.wait_for_url("**/orders/*-*/")
     expect(watcher.locator(".pin tr[data-order]")).to_have_count(1)
     expect(watcher.locator(".pin tr[data-order]")).to_contain_text("Awaiting review", timeout=60_000)
-    expect(placer.locator("#order-results")).to_contain_text("Results are shown after release", timeout=60_000)
+    expect(placer.locator("#order-results")).to_contain_text("Results are shown when the report is released", timeout=60_000)

@@ -174,6 +174,7 @@ WORK = {
     "django_content_type": "Django's, of no use here",
     "django_session": "logins that have ended",
     "dashboard_openingfilter": "what a person sets for himself",
+    "dashboard_shortnames": "the same",
     "dashboard_savedfilter": "what people name for themselves, with an event",
     "interop_keptanswer": "answers of a day ago",
     "engine_queue_worker": "who works at this moment",
