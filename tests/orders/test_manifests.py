@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from accounts.models import Membership
+from accounts.models import Membership, Provider, Site
 from accounts.roles import Role
 from foundation import clock
 from foundation.actor import Actor
@@ -407,3 +407,21 @@ def test_a_row_names_provider_and_site_and_what_it_names_must_be_there(bench: Be
     assert columns == {2: [], 3: ["provider"], 4: ["site", "provider"]}
     bench.place(manifest, valid_only=True)
     assert Order.objects.get().provider == provider
+
+
+@pytest.mark.parametrize("what", ["the site closed", "its zone", "the provider gone"])
+def test_a_row_whose_site_or_provider_changed_since_its_verdict_is_not_placed_as_something_else(bench: Bench, what: str) -> None:
+    site = Site.objects.create(
+        organisation=bench.hospital, code="ny", name="New York", address="1 Test Street", time_zone="America/New_York",
+        created_at=clock.now(),
+    )  # fmt: skip
+    provider = factories.make_provider(bench.hospital, "Dr Rita Ordering")
+    manifest = bench.sent(cells(1, site="ny", provider=provider.name), cells(2, site="", provider=provider.name, priority="urgent"))
+    assert said(manifest) == {2: [], 3: []}
+    if what == "the provider gone":
+        Provider.objects.filter(pk=provider.pk).update(active=False)
+    else:
+        Site.objects.filter(pk=site.pk).update(**({"active": False} if what == "the site closed" else {"time_zone": "UTC"}))
+    manifest = bench.place(manifest)
+    first, *_ = said(manifest)[2]
+    assert first == ("", "manifest.changed") and Order.objects.count() == (0 if what == "the provider gone" else 1)

@@ -4,6 +4,7 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from django.db import IntegrityError
+from django.db.models import QuerySet
 
 from accounts.roles import Verb
 from accounts.services import actor_for, require
@@ -16,13 +17,18 @@ from orders import services
 from orders.errors import InvalidOrder
 from orders.machines import MANIFEST
 from orders.manifests import claims
-from orders.manifests.checking import ACTOR, MOST_TRIES, placed_before, request_of, tell_before
+from orders.manifests.checking import ACTOR, MOST_TRIES, content_hash, placed_before, request_of, tell_before
 from orders.manifests.columns import column_of
 from orders.manifests.errors import Objection, objection
 from orders.manifests.finding import Directory
 from orders.models import Manifest, ManifestRow
+from orders.requests import OrderRequest
 
 AHEAD = 50  # rows read in one go
+
+
+class Changed(Refused):
+    """A site or a provider that this row names has changed since it was checked. Send the row again."""
 
 
 @dataclass
@@ -37,8 +43,7 @@ class Line:
     def next(self) -> ManifestRow | None:
         """The most urgent row that waits. Its state is nobody else's to change while the claim holds."""
         if not self.ahead:
-            rows = self.manifest.rows.filter(state="valid").select_related("intake", "file").order_by("rank", "number")
-            self.ahead.extend(rows.defer("intake__facts", "intake__problems")[:AHEAD])
+            self.ahead.extend(_rows(self.manifest).filter(state="valid").order_by("rank", "number")[:AHEAD])
             self.known = placed_before(self.manifest, [row.content_hash for row in self.ahead])
             self.directory = Directory.of(self.manifest)
         return self.ahead.popleft() if self.ahead else None
@@ -62,17 +67,27 @@ def place_next(line: Line) -> bool:
         _object(manifest, row, [objection("", Reason.INTAKE_CHECK_FAILED)])
         return True
     try:
-        _place(line, row, actor)
-    except IntegrityError:  # the same row of another manifest was placed since we looked: look again
-        row = ManifestRow.objects.select_related("intake", "file").get(pk=row.pk)
-        line.known |= placed_before(manifest, [row.content_hash])
-        _place(line, row, actor)
+        _place_or_look_again(line, row, actor)
     except InvalidOrder as error:
         said = [Objection(column_of(name), words, error.code) for name, each in error.fields.items() for words in each]
         _object(manifest, row, said)
     except Refused as error:
         _object(manifest, row, [Objection("", str(error), error.code)])
     return True
+
+
+def _place_or_look_again(line: Line, row: ManifestRow, actor: Actor) -> None:
+    try:
+        _place(line, row, actor)
+    except IntegrityError:  # the same row of another manifest was placed since we looked
+        line.known |= placed_before(line.manifest, [row.content_hash])
+        _place(line, _rows(line.manifest).get(pk=row.pk), actor)
+
+
+def _rows(manifest: Manifest) -> QuerySet[ManifestRow]:
+    return manifest.rows.select_related("intake__test_version", "file").defer(
+        "intake__facts", "intake__problems", "intake__test_version__protocol", "intake__test_version__limitations"
+    )
 
 
 def _place(line: Line, row: ManifestRow, actor: Actor) -> None:
@@ -82,12 +97,21 @@ def _place(line: Line, row: ManifestRow, actor: Actor) -> None:
         if known is not None:
             tell_before(row, known)
         else:
-            order = services.place(actor=actor, request=request_of(row, line.directory, manifest).request)
+            order = services.place(actor=actor, request=_as_checked(line, row))
             row.state, row.order, row.settled_at = "placed", order, clock.now()
             if order.intake_id != row.intake_id:  # its number was placed by another door, with the same content
                 row.state = "before"
                 row.objections = [objection("", Reason.MANIFEST_PLACED_BEFORE, accession=order.accession).as_json()]
         row.save(update_fields=["state", "objections", "order", "settled_at"])
+
+
+def _as_checked(line: Line, row: ManifestRow) -> OrderRequest:
+    """What the row asks for. Raises `Changed` where that is no longer what its verdict was given on."""
+    read = request_of(row, line.directory, line.manifest)
+    test = row.intake.test_version if row.intake else None
+    if read.objections or test is None or content_hash(read.request, row, str(test.definition_id)) != row.content_hash:
+        raise Changed(code="manifest.changed")
+    return read.request
 
 
 def _object(manifest: Manifest, row: ManifestRow, said: list[Objection]) -> None:
