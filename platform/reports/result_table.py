@@ -69,7 +69,8 @@ def excluded(said: Content) -> Table:
 
 def changes(said: Content) -> Table:
     """What is said otherwise than in the version that this one takes the place of, field by field."""
-    rows = tuple((one.field, one.before or "–", one.now or "–") for one in said.changes)
+    zone = said.laboratory.time_zone
+    rows = tuple((one.field, *(wording.value(side, zone) for side in (one.before, one.now))) for one in said.changes)
     nothing = ("Nothing of the facts and results has changed.",) if said.report.reason and not rows else ()
     return Table(f"Changed since version {said.report.supersedes}", ("What", "Before", "Now"), (), rows, nothing)
 

@@ -1,5 +1,6 @@
 """Numbers and codes as people read them. Rounding happens here and in templates, never in stored values."""
 
+import re
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
@@ -9,6 +10,7 @@ from registry.models import IntendedUse
 NOT_RECORDED = "not recorded"
 DEMONSTRATION = "DEMONSTRATION – NOT FOR CLINICAL USE"
 DECIMALS = 3
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")  # as the canonical content has it
 _SENTENCES = {reason.value: reason.words for reason in Reason} | {  # and what the engine says of a window
     "window_cut_left": "The contig begins before the window does: less context than the protocol asks for.",
     "window_cut_right": "The contig ends before the window does: less context than the protocol asks for.",
@@ -37,6 +39,11 @@ def moment(text: str, zone: str) -> str:
     if not text:
         return NOT_RECORDED
     return datetime.fromisoformat(text).astimezone(ZoneInfo(zone)).strftime("%Y-%m-%d %H:%M:%S %Z")
+
+
+def value(text: str, zone: str) -> str:
+    """A field's value as it stands in a report: a stored time in the site's zone, anything else as it is, a dash for nothing."""
+    return moment(text, zone) if _TIME.fullmatch(text) else text or "–"
 
 
 def short(code: str) -> str:

@@ -101,8 +101,7 @@ def zipped(path: Path, entries: dict[str, bytes], **changes: object) -> Path:
 
 
 def refused(path: Path) -> str:
-    with pytest.raises(ManifestRefused) as caught:
-        opened = archive.open_archive(path)
+    with pytest.raises(ManifestRefused) as caught, archive.open_archive(path) as opened:
         for name in list(opened._entries):
             for _ in opened.chunks(name):
                 pass
@@ -168,7 +167,8 @@ def test_an_archive_holds_exactly_one_table(tmp_path: Path, names: list[str]) ->
 
 def test_files_are_found_beside_the_table_by_path_or_by_their_only_name_and_rubbish_is_not_counted(tmp_path: Path) -> None:
     entries = ["in/manifest.csv", "in/a.vcf", "in/deep/b.vcf", "c.vcf", "x/d.vcf", "y/d.vcf", "__MACOSX/in/._a.vcf", "in/.DS_Store"]
-    opened = archive.open_archive(zipped(tmp_path / "f.zip", dict.fromkeys(entries, b"")))
+    with archive.open_archive(zipped(tmp_path / "f.zip", dict.fromkeys(entries, b""))) as opened:
+        pass  # its list of entries stays
     wanted = ["a.vcf", "./a.vcf", "in/a.vcf", "deep\\b.vcf", "b.vcf", "c.vcf", "d.vcf", "manifest.csv", "../c.vcf"]
     assert [opened.entry(name) for name in wanted] == [
         "in/a.vcf", "in/a.vcf", "in/a.vcf", "in/deep/b.vcf", "in/deep/b.vcf", "c.vcf", None, None, None,
@@ -180,5 +180,5 @@ def test_an_archive_within_an_archive_is_only_a_file_that_no_test_accepts(tmp_pa
     inner = io.BytesIO()
     with zipfile.ZipFile(inner, "w") as packed:
         packed.writestr("a.vcf", b"x")
-    opened = archive.open_archive(zipped(tmp_path / "o.zip", {"manifest.csv": b"", "a.zip": inner.getvalue()}))
-    assert b"".join(opened.chunks("a.zip")) == inner.getvalue()
+    with archive.open_archive(zipped(tmp_path / "o.zip", {"manifest.csv": b"", "a.zip": inner.getvalue()})) as opened:
+        assert b"".join(opened.chunks("a.zip")) == inner.getvalue()

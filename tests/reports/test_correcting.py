@@ -41,7 +41,9 @@ def test_a_correction_says_what_changed_and_why_and_supersedes_when_it_is_signed
     assert Change("patient: family name", "Muster", "Mustermann") in told.changes
     assert Change("interpretation: text", "", "Corrected words.") in told.changes
     printed = document.compose(second)
-    assert "CORRECTED REPORT" in printed.banners and "A name was wrong." in printed.revision and printed.changes.rows
+    assert "CORRECTED REPORT" in printed.banners and "A name was wrong." in printed.revision
+    (written,) = [row for row in printed.changes.rows if row[0] == "interpretation: written at"]
+    assert all(side == "–" or side.endswith(" UTC") for side in written[1:])  # in the site's zone, with its name
     assert "SUPERSEDED" in document.compose(first).banners[0] and "Muster," in document.compose(first).identity
 
 

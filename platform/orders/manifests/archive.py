@@ -7,7 +7,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, Self
 
 from foundation.reasons import Reason
 from orders.manifests.errors import ManifestRefused
@@ -37,6 +37,16 @@ class Archive:
         for entry in self._entries:
             if entry != self.manifest:
                 self._called.setdefault(posixpath.basename(entry), []).append(entry)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the file back."""
+        self._file.close()
 
     def table(self, limit: int) -> bytes:
         """The bytes of the manifest itself."""

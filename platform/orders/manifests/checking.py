@@ -53,6 +53,11 @@ class Opened:
     def __post_init__(self) -> None:
         self.actor = actor_for(self.manifest.created_by)
 
+    def close(self) -> None:
+        """Give the archive back."""
+        if self.archive:
+            self.archive.close()
+
 
 @dataclass
 class Case:
@@ -76,7 +81,7 @@ class Case:
 
 def begin(manifest: Manifest) -> Opened | None:
     """Open it, and write its rows down the first time; None where it was refused as a whole."""
-    path = path_of(manifest.file.sha256)
+    path, opened = path_of(manifest.file.sha256), None
     try:
         with path.open("rb") as stream:
             opened = archive.open_archive(path) if archive.is_archive(stream.read(4)) else None
@@ -84,6 +89,8 @@ def begin(manifest: Manifest) -> Opened | None:
             data = opened.table(table.MOST_BYTES) if opened else _bytes(manifest)
             _write_rows(manifest, table.read(data))
     except ManifestRefused as error:
+        if opened:
+            opened.close()
         _refuse(manifest, error)
         return None
     return Opened(manifest, Desk.of(manifest), Directory.of(manifest), opened)

@@ -1,6 +1,7 @@
 """Move a manifest on for a while: the platform job behind its page, and the command."""
 
 import time
+from contextlib import closing
 from uuid import UUID
 
 import structlog
@@ -40,6 +41,9 @@ def _worked(manifest: Manifest, until: float) -> bool:
             pass
         return False
     opened = checking.begin(manifest)
-    while opened and checking.check_next(opened) and time.monotonic() < until:
-        pass
-    return bool(opened and opened.waits)
+    if opened is None:
+        return False
+    with closing(opened):
+        while checking.check_next(opened) and time.monotonic() < until:
+            pass
+        return opened.waits
