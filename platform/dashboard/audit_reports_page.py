@@ -37,8 +37,6 @@ class Field:
 
 def listed(actor: Actor) -> dict[str, object]:
     """The kinds that can be asked for, and the last reports."""
-    if not selectors.laboratories(actor):
-        raise NotPermitted("Your role does not include the audit trail.", code="access.not-permitted")
     return {"kinds": KINDS, "rows": [row(report) for report in selectors.newest(actor)]}
 
 
@@ -51,10 +49,8 @@ def row(report: AuditReport) -> dict[str, object]:
 
 
 def form(actor: Actor, code: str, typed: Mapping[str, str], wrong: Mapping[str, list[str]] | None = None) -> dict[str, object]:
-    """The form of one kind, with what was typed. Raises `NotPermitted`."""
+    """The form of one kind, with what was typed, for somebody who audits a laboratory."""
     mine = selectors.laboratories(actor)
-    if not mine:
-        raise NotPermitted("Your role does not include the audit trail.", code="access.not-permitted")
     kind = BY_CODE.get(code, KINDS[0])
     here = _laboratory(mine, typed.get("laboratory", ""))
     fields = [_field(here, name, typed, wrong or {}) for name in kind.needs]
@@ -118,8 +114,6 @@ def _why(report: AuditReport) -> str:
 
 
 def _laboratory(mine: Sequence[Organisation], code: str) -> Organisation:
-    if not mine:
-        raise NotPermitted("Your role does not include the audit trail.", code="access.not-permitted")
     return next((one for one in mine if one.code == code), mine[0])
 
 

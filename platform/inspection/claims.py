@@ -17,7 +17,7 @@ from outbox import services as outbox
 
 TOPIC = "audit_report.make"
 ACTOR = process("audit reports")
-STALLED = timedelta(minutes=1)  # a worker says every second or so how far it is
+STALLED = timedelta(minutes=5)  # a worker says how far its rows are; the proof and the pack of a year take minutes without a word
 FORGOTTEN = timedelta(seconds=15)  # waiting without being taken up
 MOST_TRIES = 3
 

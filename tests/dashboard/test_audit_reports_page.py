@@ -84,4 +84,6 @@ def test_auditors_and_directors_of_the_laboratory_and_nobody_else(ward, role):
     assert strange.post(reverse("audit-report-withdraw", args=[report.pk])).status_code == 404
     whole = [reverse("audit-reports"), reverse("audit-report-new", args=["order"])]
     assert [mine.get(address).status_code for address in whole] == [200 if may else 403] * 2
+    elsewhere = logged_in(role, ward.hospital)
+    assert [elsewhere.get(address).status_code for address in whole] == [403] * 2  # it is the laboratory's trail
     assert report.short not in strange.get(whole[0]).content.decode()
