@@ -8,7 +8,7 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "structure.md"
 BEGIN, END = "<!-- modules: made by `python -m tests.shape.module_lines` -->", "<!-- end of modules -->"
 _APPS = (
-    "config dashboard interop interop/api interop/fhir inspection casefile oversight reports questions orders orders/intake"
+    "config dashboard interop interop/api interop/fhir inspection casefile oversight reports drift questions orders orders/intake"
     " engine_queue registry notices accounts audit outbox storage foundation supervisor"
 )
 PARTS = [
