@@ -9,9 +9,8 @@ from accounts import tokens
 from accounts.models import ApiToken
 from accounts.roles import Verb
 from accounts.tokens import InvalidToken
-from foundation import clock
+from foundation import clock, reasons
 from foundation.actor import Actor
-from foundation.reasons import Reason
 
 WORDS = {
     Verb.PLACE: "Upload files and place orders",
@@ -107,7 +106,7 @@ def make(actor: Actor, data: Any) -> TokenPage:
 
 def codes() -> list[tuple[str, str]]:
     """Every code that an answer may carry, with its words."""
-    return sorted((str(reason), reason.words) for reason in Reason)
+    return sorted(reasons.WORDS.items())
 
 
 def _rows(actor: Actor) -> list[Row]:

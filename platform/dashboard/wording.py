@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from zoneinfo import ZoneInfo
 
-from foundation.reasons import Reason
+from foundation.reasons import WORDS
 
 CLOSE = timedelta(minutes=5)  # times nearer to each other than this are told with their seconds
 
@@ -16,7 +16,6 @@ PRIORITY_HINT = {
     "routine": "in turn",
 }
 
-_REASONS = {reason.value: reason.words for reason in Reason}
 _PARKED = (
     " Nothing is scored. This version has no page to settle it on: cancel this order and place it again with the right details."
 )
@@ -134,7 +133,7 @@ def flag(code: str) -> str:
     """The words of a flag or reason code; the code itself where nobody has written words for it yet."""
     if code in FLAGS:
         return FLAGS[code]
-    words = _REASONS.get(code, "")
+    words = WORDS.get(code, "")
     return words if words and "{" not in words else code.replace(".", ": ", 1).replace("-", " ").replace("_", " ").capitalize()
 
 

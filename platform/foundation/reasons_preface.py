@@ -2,9 +2,9 @@
 
 PREFACE = """# Reason codes
 
-Made from `platform/foundation/reasons.py`; a test compares the two. Codes are stable and never get a second meaning; the
-words may change. `{…}` is filled in with what was found. Codes that begin with `file.` speak of a whole upload, `vcf.` of a
-VCF or its records, `seq.`, `fasta.` and `fastq.` of sequences and reads. What follows from each for an upload:
+Made from `platform/foundation/reasons.py` and `file_reasons.py`; a test compares them. Codes are stable and never get a
+second meaning; the words may change. `{…}` is filled in with what was found. Codes that begin with `file.` speak of a whole
+upload, `vcf.` of a VCF or its records, `seq.`, `fasta.` and `fastq.` of sequences and reads. What follows from each for an upload:
 
 * **refused** file: nothing of it is taken. Every FASTQ fault is of this kind, since later lines cannot be trusted.
 * **refused** record: wrong in itself; the rest of the file goes on.

@@ -18,6 +18,8 @@ from django.http.multipartparser import MultiPartParserError
 
 from foundation.errors import HelicaseError, NotFound, NotPermitted, Refused, Stale
 from foundation.faults import noted
+from foundation.file_reasons import FileReason
+from foundation.reason_code import ReasonCode
 from foundation.reasons import Reason
 from orders.errors import InvalidOrder
 from questions.errors import InvalidQuestion
@@ -29,15 +31,15 @@ log = structlog.get_logger(__name__)
 MEDIA_TYPE = "application/problem+json"
 PAGE = "/api/#"  # where a type leads: the list of codes on the API's page
 NO_STORE = "max-age=0, no-cache, no-store, must-revalidate, private"
-_STATUS: list[tuple[type[Exception], int, Reason]] = [  # the first that fits
+_STATUS: list[tuple[type[Exception], int, ReasonCode]] = [  # the first that fits
     (NotFound, 404, Reason.API_NOT_FOUND),
     (Http404, 404, Reason.API_NOT_FOUND),
     (NotPermitted, 403, Reason.ACCESS_NOT_PERMITTED),
     (Stale, 412, Reason.STATE_STALE),
     (InvalidOrder, 422, Reason.ORDER_INVALID),
     (InvalidQuestion, 422, Reason.QUESTION_INVALID),
-    (TooLarge, 413, Reason.FILE_TOO_LARGE),
-    (NoSpace, 503, Reason.FILE_NO_SPACE),
+    (TooLarge, 413, FileReason.FILE_TOO_LARGE),
+    (NoSpace, 503, FileReason.FILE_NO_SPACE),
     (TooManyResults, 409, Reason.REPORT_TOO_MANY),
     (Refused, 409, Reason.STATE_ILLEGAL_MOVE),
     (OperationalError, 503, Reason.API_UNAVAILABLE),
@@ -102,7 +104,7 @@ def problem_of(error: Exception, *, pointers: Mapping[str, str] | None = None) -
     return Problem(500, str(Reason.API_FAILED), Reason.API_FAILED.say(reference=noted("interop.failed", error)))
 
 
-def _known(error: Exception, status: int, reason: Reason, pointers: Mapping[str, str]) -> Problem:
+def _known(error: Exception, status: int, reason: ReasonCode, pointers: Mapping[str, str]) -> Problem:
     code = error.code if isinstance(error, HelicaseError) and error.code else str(reason)
     detail = str(error) if isinstance(error, Refused | Stale) else reason.words
     if isinstance(error, InvalidOrder | InvalidQuestion):

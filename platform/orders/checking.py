@@ -17,7 +17,8 @@ from engine_queue.models import ItemSet
 from foundation import clock
 from foundation.actor import process
 from foundation.errors import Stale
-from foundation.reasons import Reason
+from foundation.reason_code import ReasonCode
+from foundation.reasons import Reason, known
 from orders import intake as checker
 from orders import staging, uploads
 from orders.baselines import Baselines
@@ -62,7 +63,7 @@ def check_intake(pk: UUID) -> None:
         _give_up(intake, Reason.INTAKE_TOO_SLOW)
     except FileChanged as error:
         log.error("intake.cannot_be_checked", intake=str(pk), error=error.code)
-        _give_up(intake, next(reason for reason in Reason if reason == error.code))
+        _give_up(intake, known(error.code))
     except (DataError, OSError, checker.IntakeError) as error:  # another try would meet the same
         log.error("intake.cannot_be_checked", intake=str(pk), error=type(error).__name__)
         _give_up(intake, Reason.INTAKE_CHECK_FAILED)
@@ -132,7 +133,7 @@ def limits_of(test: TestVersion) -> checker.Limits:
     return replace(LIMITS, max_event=LONGEST_EVENT if test.protocol["kind"] == "centred" else 0)
 
 
-def _give_up(intake: Intake, reason: Reason) -> None:
+def _give_up(intake: Intake, reason: ReasonCode) -> None:
     failed = {"code": str(reason), "line": None, "reason": reason.words, "fatal": True, "lines": 1}
     staging.clear(intake)
     with transaction.atomic():

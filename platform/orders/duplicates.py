@@ -12,14 +12,14 @@ from audit.models import Event
 from foundation import clock
 from foundation.actor import Actor
 from foundation.errors import Refused
-from foundation.reasons import Reason
+from foundation.reason_code import ReasonCode
+from foundation.reasons import Reason, known
 from orders import identity
 from orders.models import Intake, Order, PatientIdentifier
 from orders.requests import OrderRequest
 
 WITHIN = timedelta(days=14)  # the same patient and test
 NAMED = 5  # orders named for each reason, the latest
-_REASONS = {str(reason): reason for reason in Reason}
 _OVER = ("cancelled", "rejected")  # nothing has come of these
 
 
@@ -28,7 +28,7 @@ class Alike:
     """An order that this one looks like, and why."""
 
     order: Order
-    reasons: tuple[Reason, ...]
+    reasons: tuple[ReasonCode, ...]
     other_patient: bool = False  # the label of one patient's specimen on another one's order
 
 
@@ -120,4 +120,4 @@ def noted(actor: Actor, order: Order) -> list[Alike]:
     if not said:
         return []
     found = Order.objects.for_actor(actor).filter(pk__in=list(said)).order_by("-placed_at")
-    return [Alike(one, tuple(_REASONS[code] for code in said[str(one.pk)])) for one in found]
+    return [Alike(one, tuple(known(code) for code in said[str(one.pk)])) for one in found]

@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import Count, QuerySet
 
 from engine_queue.models import Result, Run
-from foundation.reasons import Reason
+from foundation.reasons import WORDS, Reason
 from orders.models import Intake, Order, Patient
 from registry import calibration
 from registry.calibration import Curve
@@ -34,7 +34,6 @@ from reports.content import (
 )
 
 EXCLUDED_LISTED = 50
-_WORDS = {reason.value: reason.words for reason in Reason}
 UNIT = "natural log-likelihood (nats)"
 _RECORD = "item__intakerecord__"
 _COLUMNS = {
@@ -196,7 +195,7 @@ def _specimen(order: Order) -> SpecimenFacts:
         collected_at=utc(it.collected_at),
         received_at=utc(it.received_at),
         condition=it.condition_said,
-        rejected=f"{_WORDS[it.rejected_reason]} {it.rejected_words}".strip() if it.rejected_reason else "",
+        rejected=f"{WORDS[it.rejected_reason]} {it.rejected_words}".strip() if it.rejected_reason else "",
         rejected_at=utc(it.rejected_at),
     )
 

@@ -4,14 +4,14 @@ import re
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from foundation.reasons import Reason
+from foundation.reasons import WORDS
 from registry.models import IntendedUse
 
 NOT_RECORDED = "not recorded"
 DEMONSTRATION = "DEMONSTRATION – NOT FOR CLINICAL USE"
 DECIMALS = 3
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")  # as the canonical content has it
-_SENTENCES = {reason.value: reason.words for reason in Reason} | {  # and what the engine says of a window
+_SENTENCES = WORDS | {  # and what the engine says of a window
     "window_cut_left": "The contig begins before the window does: less context than the protocol asks for.",
     "window_cut_right": "The contig ends before the window does: less context than the protocol asks for.",
     "ambiguous_bases": "The window holds bases other than A, C, G and T.",

@@ -11,7 +11,7 @@ from accounts.models import ApiToken
 from accounts.roles import FOR_PROGRAMS, Role
 from accounts.services import actor_for
 from dashboard.programs import WORDS
-from foundation.reasons import Reason
+from foundation import reasons
 from tests.factories import make_laboratory, make_token, make_user
 
 pytestmark = pytest.mark.django_db
@@ -86,4 +86,4 @@ def test_every_right_of_programs_has_its_words():
 
 def test_the_page_of_the_api_is_for_everybody_and_explains_every_code(client):
     page = client.get(reverse("api")).content.decode()
-    assert all(f'id="{reason}"' in page for reason in Reason) and 'href="/api/v1/openapi.json"' in page
+    assert all(f'id="{reason}"' in page for reason in reasons.WORDS) and 'href="/api/v1/openapi.json"' in page

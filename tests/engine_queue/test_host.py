@@ -215,14 +215,14 @@ def test_memory_that_is_not_there_is_said_in_one_line(monkeypatch: pytest.Monkey
 def test_reason_codes_of_the_engine_have_words() -> None:
     from engine import errors, protocols
     from engine_queue.host import _code
-    from foundation.reasons import Reason
+    from foundation import reasons
 
     faults = [
         cls.code
         for cls in vars(errors).values()
         if isinstance(cls, type) and issubclass(cls, (engine.RequestRefused, engine.RowFailed))
     ]
-    assert {_code(name) for name in [*faults, *protocols.FLAGS]} <= {str(reason) for reason in Reason}
+    assert {_code(name) for name in [*faults, *protocols.FLAGS]} <= reasons.WORDS.keys()
 
 
 class Sleeper:

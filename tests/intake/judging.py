@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from foundation.reasons import Reason
+from foundation.file_reasons import FileReason
 from orders import intake
 from orders.intake import FileVerdict, Kind, Limits, ReferenceView, Verdict
 
@@ -27,15 +27,15 @@ class Judged:
         return verdict
 
     @property
-    def codes(self) -> list[Reason | None]:
+    def codes(self) -> list[FileReason | None]:
         return [verdict.code for verdict in self.verdicts]
 
     @property
-    def refused_for(self) -> Reason | None:
+    def refused_for(self) -> FileReason | None:
         return self.summary.refusal.code if self.summary.refusal else None
 
     @property
-    def notes(self) -> set[Reason]:
+    def notes(self) -> set[FileReason]:
         return {problem.code for problem in self.summary.problems if not problem.fatal}
 
 

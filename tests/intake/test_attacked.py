@@ -8,7 +8,7 @@ from pathlib import Path
 import pysam
 import pytest
 
-from foundation.reasons import Reason
+from foundation.file_reasons import FileReason
 from orders.intake import FastaReference, Limits
 from tests.intake.judging import COLUMNS, ONE, judge, sites, vcf
 
@@ -35,24 +35,24 @@ def test_what_is_quoted_in_a_contig_line_is_no_length(tmp_path: Path, small: Fas
 
 
 def test_two_genotypes_in_one_column_are_no_genotype(tmp_path: Path, small: FastaReference):
-    assert judge(tmp_path / "a.vcf", called("0/0:0/1", keys="GT:GT"), reference=small).only.code is Reason.VCF_GENOTYPE_TWICE
+    assert judge(tmp_path / "a.vcf", called("0/0:0/1", keys="GT:GT"), reference=small).only.code is FileReason.VCF_GENOTYPE_TWICE
 
 
 @pytest.mark.parametrize(
     ("info", "code"),
     [
-        ("END=9;END=12", Reason.VCF_END_TWICE),
-        ("SVLEN=-5;SVLEN=-6", Reason.VCF_END_TWICE),
+        ("END=9;END=12", FileReason.VCF_END_TWICE),
+        ("SVLEN=-5;SVLEN=-6", FileReason.VCF_END_TWICE),
         ("END=9;END=9", None),
         ("END=9;SVLEN=-8", None),
         ("SVLEN=-5", None),
         ("END=2;CIEND=0,1", None),
-        ("END=1", Reason.VCF_END_NOT_BEHIND),
-        ("END=61", Reason.VCF_END_PAST_CONTIG),
-        ("END=999999999999", Reason.VCF_END_MISSING),
+        ("END=1", FileReason.VCF_END_NOT_BEHIND),
+        ("END=61", FileReason.VCF_END_PAST_CONTIG),
+        ("END=999999999999", FileReason.VCF_END_MISSING),
     ],
 )
-def test_an_event_ends_where_one_number_says(tmp_path: Path, small: FastaReference, info: str, code: Reason | None):
+def test_an_event_ends_where_one_number_says(tmp_path: Path, small: FastaReference, info: str, code: FileReason | None):
     content = vcf(f"1 1 . A <DEL> . PASS {info}")
     assert judge(tmp_path / "a.vcf", content, reference=small, limits=LIMITS).only.code is code
 
@@ -89,22 +89,22 @@ def test_a_genotype_of_any_ploidy_says_which_alleles_count(
 @pytest.mark.parametrize(
     ("content", "refusal"),
     [
-        (SOUND.encode("utf-16-le"), Reason.FILE_UTF16),
-        (SOUND.encode("utf-32"), Reason.FILE_UTF16),
-        (b"TBI\1" + b"\0" * 60, Reason.FILE_BINARY),
-        (gzip.compress(b"CSI\1" + b"\0" * 60), Reason.FILE_BINARY),
-        (gzip.compress(gzip.compress(SOUND.encode())), Reason.FILE_BINARY),
-        (gzip.compress(b""), Reason.FILE_EMPTY),
-        (gzip.compress(SOUND.encode()) + b"\0" * 512, Reason.FILE_GZIP_DAMAGED),
-        (gzip.compress(HEAD.encode()) + b"1\t1\t.\tA\tC\t.\tPASS\t.\n", Reason.FILE_GZIP_DAMAGED),
-        (SOUND.replace("VCFv4.2", "VCFv4.10").encode(), Reason.VCF_VERSION),
-        (SOUND.replace("VCFv4.2", "vcfv4.2").encode(), Reason.VCF_VERSION),
-        (SOUND.replace("#CHROM", "#chrom").encode(), Reason.VCF_COLUMN_LINE),
-        (HEAD.encode() + b"1\t1\t.\tA\tC\t.\tPASS\tX=" + b"y" * (5 << 20), Reason.FILE_LINE_TOO_LONG),
+        (SOUND.encode("utf-16-le"), FileReason.FILE_UTF16),
+        (SOUND.encode("utf-32"), FileReason.FILE_UTF16),
+        (b"TBI\1" + b"\0" * 60, FileReason.FILE_BINARY),
+        (gzip.compress(b"CSI\1" + b"\0" * 60), FileReason.FILE_BINARY),
+        (gzip.compress(gzip.compress(SOUND.encode())), FileReason.FILE_BINARY),
+        (gzip.compress(b""), FileReason.FILE_EMPTY),
+        (gzip.compress(SOUND.encode()) + b"\0" * 512, FileReason.FILE_GZIP_DAMAGED),
+        (gzip.compress(HEAD.encode()) + b"1\t1\t.\tA\tC\t.\tPASS\t.\n", FileReason.FILE_GZIP_DAMAGED),
+        (SOUND.replace("VCFv4.2", "VCFv4.10").encode(), FileReason.VCF_VERSION),
+        (SOUND.replace("VCFv4.2", "vcfv4.2").encode(), FileReason.VCF_VERSION),
+        (SOUND.replace("#CHROM", "#chrom").encode(), FileReason.VCF_COLUMN_LINE),
+        (HEAD.encode() + b"1\t1\t.\tA\tC\t.\tPASS\tX=" + b"y" * (5 << 20), FileReason.FILE_LINE_TOO_LONG),
     ],
     ids=lambda value: value if isinstance(value, str) else str(len(value)),
 )
-def test_files_that_are_something_else_are_refused(tmp_path: Path, small: FastaReference, content: bytes, refusal: Reason):
+def test_files_that_are_something_else_are_refused(tmp_path: Path, small: FastaReference, content: bytes, refusal: FileReason):
     assert judge(tmp_path / "a.vcf", content, reference=small).refused_for is refusal
 
 
@@ -116,23 +116,23 @@ def test_every_version_there_is_is_read(tmp_path: Path, small: FastaReference, v
 @pytest.mark.parametrize(
     ("row", "code"),
     [
-        ("1\t0\t.\tA\tC\t.\t.\t.", Reason.VCF_POSITION),
-        ("1\t+1\t.\tA\tC\t.\t.\t.", Reason.VCF_POSITION),
-        ("1\t١\t.\tA\tC\t.\t.\t.", Reason.VCF_POSITION),
-        ("1\t" + "9" * 400 + "\t.\tA\tC\t.\t.\t.", Reason.VCF_POSITION),
-        ("1\t61\t.\tN\tC\t.\t.\t.", Reason.VCF_PAST_END),
-        ("1\t59\t.\tGAT\tG\t.\t.\t.", Reason.VCF_PAST_END),
-        ("1\t1\0\t.\tA\tC\t.\t.\t.", Reason.VCF_CONTROL_CHARACTER),
-        ("1\t1\t.\tA\tC\t.\tPA\x0bSS\t.", Reason.VCF_CONTROL_CHARACTER),
-        ("1\t1\t.\tA\tC\t.\t.\t.\r", Reason.VCF_CONTROL_CHARACTER),
-        ("\ufeff1\t1\t.\tA\tC\t.\t.\t.", Reason.VCF_UNKNOWN_CONTIG),
-        ("CHR1\t1\t.\tA\tC\t.\t.\t.", Reason.VCF_UNKNOWN_CONTIG),
-        ("1\u00a01\u00a0.\u00a0A\u00a0C\u00a0.\u00a0.\u00a0.", Reason.VCF_COLUMNS),
-        ("1\t1\t.\t*\tC\t.\t.\t.", Reason.VCF_REF_ALPHABET),
-        ("1\t1\t.\tA\tA[2:3]\t.\t.\t.", Reason.VCF_ALT_ALPHABET),
+        ("1\t0\t.\tA\tC\t.\t.\t.", FileReason.VCF_POSITION),
+        ("1\t+1\t.\tA\tC\t.\t.\t.", FileReason.VCF_POSITION),
+        ("1\t١\t.\tA\tC\t.\t.\t.", FileReason.VCF_POSITION),
+        ("1\t" + "9" * 400 + "\t.\tA\tC\t.\t.\t.", FileReason.VCF_POSITION),
+        ("1\t61\t.\tN\tC\t.\t.\t.", FileReason.VCF_PAST_END),
+        ("1\t59\t.\tGAT\tG\t.\t.\t.", FileReason.VCF_PAST_END),
+        ("1\t1\0\t.\tA\tC\t.\t.\t.", FileReason.VCF_CONTROL_CHARACTER),
+        ("1\t1\t.\tA\tC\t.\tPA\x0bSS\t.", FileReason.VCF_CONTROL_CHARACTER),
+        ("1\t1\t.\tA\tC\t.\t.\t.\r", FileReason.VCF_CONTROL_CHARACTER),
+        ("\ufeff1\t1\t.\tA\tC\t.\t.\t.", FileReason.VCF_UNKNOWN_CONTIG),
+        ("CHR1\t1\t.\tA\tC\t.\t.\t.", FileReason.VCF_UNKNOWN_CONTIG),
+        ("1\u00a01\u00a0.\u00a0A\u00a0C\u00a0.\u00a0.\u00a0.", FileReason.VCF_COLUMNS),
+        ("1\t1\t.\t*\tC\t.\t.\t.", FileReason.VCF_REF_ALPHABET),
+        ("1\t1\t.\tA\tA[2:3]\t.\t.\t.", FileReason.VCF_ALT_ALPHABET),
     ],
 )
-def test_a_row_that_only_looks_sound_is_refused_with_its_reason(tmp_path: Path, small: FastaReference, row: str, code: Reason):
+def test_a_row_that_only_looks_sound_is_refused_with_its_reason(tmp_path: Path, small: FastaReference, row: str, code: FileReason):
     assert (
         judge(tmp_path / "a.vcf", f"{HEAD}{row}\r\n" if row.endswith("\r") else f"{HEAD}{row}\n", reference=small).only.code is code
     )
@@ -154,9 +154,9 @@ def test_blocks_may_be_empty_joined_and_of_a_byte_each(tmp_path: Path, small: Fa
 
 @pytest.mark.parametrize(
     ("wrong", "refusal"),
-    [(20, Reason.VCF_WRONG_REFERENCE), (10, Reason.VCF_MIXED_REFERENCE), (2, None), (3, Reason.VCF_MIXED_REFERENCE)],
+    [(20, FileReason.VCF_WRONG_REFERENCE), (10, FileReason.VCF_MIXED_REFERENCE), (2, None), (3, FileReason.VCF_MIXED_REFERENCE)],
 )
-def test_the_share_of_ref_that_disagrees_decides(tmp_path: Path, small: FastaReference, wrong: int, refusal: Reason | None):
+def test_the_share_of_ref_that_disagrees_decides(tmp_path: Path, small: FastaReference, wrong: int, refusal: FileReason | None):
     rows = []
     for n, base in enumerate(ONE[:20]):
         ref = base if n >= wrong else "ACGT"["ACGT".index(base) - 1]

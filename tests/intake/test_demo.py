@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from foundation.reasons import Reason
+from foundation.file_reasons import FileReason
 from orders.intake import FastaReference, State
 from tests.intake.conftest import DEMO
 from tests.intake.judging import judge
@@ -17,21 +17,21 @@ REFERENCES = {entry["key"]: entry for entry in LISTED["reference"]}
 HALF_MEGABYTES = 3
 
 BAD = {
-    "cut_off.vcf.gz": Reason.FILE_GZIP_TRUNCATED,
-    "empty.vcf": Reason.FILE_EMPTY,
-    "header_only.vcf": Reason.VCF_NO_RECORDS,
-    "no_header.vcf": Reason.VCF_NO_HEADER,
-    "not_a_vcf.vcf": Reason.FILE_UNKNOWN_KIND,
-    "reads_cut_off.fastq": Reason.FASTQ_TRUNCATED,
-    "spaces_for_tabs.vcf": Reason.FILE_NOTHING_TO_SCORE,
-    "two_files_joined.vcf": Reason.VCF_SECOND_HEADER,
+    "cut_off.vcf.gz": FileReason.FILE_GZIP_TRUNCATED,
+    "empty.vcf": FileReason.FILE_EMPTY,
+    "header_only.vcf": FileReason.VCF_NO_RECORDS,
+    "no_header.vcf": FileReason.VCF_NO_HEADER,
+    "not_a_vcf.vcf": FileReason.FILE_UNKNOWN_KIND,
+    "reads_cut_off.fastq": FileReason.FASTQ_TRUNCATED,
+    "spaces_for_tabs.vcf": FileReason.FILE_NOTHING_TO_SCORE,
+    "two_files_joined.vcf": FileReason.VCF_SECOND_HEADER,
 }
 BAD_RECORD = {
-    "iupac_ref.vcf": Reason.VCF_REF_IUPAC,
-    "past_the_end.vcf": Reason.VCF_PAST_END,
-    "position_zero.vcf": Reason.VCF_POSITION,
-    "unknown_contig.vcf": Reason.VCF_UNKNOWN_CONTIG,
-    "wrong_ref.vcf": Reason.VCF_REF_MISMATCH,
+    "iupac_ref.vcf": FileReason.VCF_REF_IUPAC,
+    "past_the_end.vcf": FileReason.VCF_PAST_END,
+    "position_zero.vcf": FileReason.VCF_POSITION,
+    "unknown_contig.vcf": FileReason.VCF_UNKNOWN_CONTIG,
+    "wrong_ref.vcf": FileReason.VCF_REF_MISMATCH,
 }
 
 
@@ -67,7 +67,7 @@ def test_the_lexa_changes_are_every_single_base_change_of_one_gene(lexa: FastaRe
 
 def test_the_multi_sample_demo_asks_for_a_sample(rcrs: FastaReference):
     judged = judge(DEMO / "rcrs" / "hmtnote_multisample.vcf", reference=rcrs)
-    assert judged.refused_for is Reason.VCF_SAMPLE_CHOICE
+    assert judged.refused_for is FileReason.VCF_SAMPLE_CHOICE
     assert len(judged.summary.samples) == 66
 
 
@@ -85,10 +85,10 @@ def test_one_bad_record_is_refused_at_its_line(name, lexa: FastaReference):
 def test_the_other_bad_files_behave_as_the_readme_says(lexa: FastaReference, rcrs: FastaReference):
     symbolic = judge(DEMO / "bad" / "symbolic_alleles.vcf", reference=lexa)
     assert len(set(symbolic.codes) - {None}) == 7
-    assert Reason.FILE_CRLF in judge(DEMO / "bad" / "windows_line_ends.vcf", reference=lexa).notes
-    assert judge(DEMO / "bad" / "wrong_build.vcf", reference=rcrs).refused_for is Reason.VCF_WRONG_REFERENCE
+    assert FileReason.FILE_CRLF in judge(DEMO / "bad" / "windows_line_ends.vcf", reference=lexa).notes
+    assert judge(DEMO / "bad" / "wrong_build.vcf", reference=rcrs).refused_for is FileReason.VCF_WRONG_REFERENCE
     assert judge(DEMO / "bad" / "letters.fasta").codes == [
-        None, Reason.SEQ_ALPHABET, Reason.SEQ_EMPTY, Reason.SEQ_DUPLICATE_NAME,
+        None, FileReason.SEQ_ALPHABET, FileReason.SEQ_EMPTY, FileReason.SEQ_DUPLICATE_NAME,
     ]  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from foundation.reasons import Reason
+from foundation.file_reasons import FileReason
 from orders.intake import FastaReference, Limits, Outcome
 from tests.intake.judging import Judged, judge, sites
 
@@ -37,15 +37,15 @@ def test_an_event_whose_bases_the_reference_holds_is_accepted(
 @pytest.mark.parametrize(
     ("info", "outcome", "code", "words"),
     [
-        (".", Outcome.PARKED, Reason.VCF_END_MISSING, "<DEL> has neither END nor SVLEN"),
-        ("END=x;SVLEN=.", Outcome.PARKED, Reason.VCF_END_MISSING, "where it ends is not known"),
-        ("END=10", Outcome.REFUSED, Reason.VCF_END_NOT_BEHIND, "ends at 10, which is not behind"),
-        ("END=61", Outcome.REFUSED, Reason.VCF_END_PAST_CONTIG, "<DEL> ends at 61, 1 ends at 60."),
-        ("END=31", Outcome.PARKED, Reason.VCF_EVENT_TOO_LONG, "<DEL> spans 21 bases, at most 20 are scored."),
+        (".", Outcome.PARKED, FileReason.VCF_END_MISSING, "<DEL> has neither END nor SVLEN"),
+        ("END=x;SVLEN=.", Outcome.PARKED, FileReason.VCF_END_MISSING, "where it ends is not known"),
+        ("END=10", Outcome.REFUSED, FileReason.VCF_END_NOT_BEHIND, "ends at 10, which is not behind"),
+        ("END=61", Outcome.REFUSED, FileReason.VCF_END_PAST_CONTIG, "<DEL> ends at 61, 1 ends at 60."),
+        ("END=31", Outcome.PARKED, FileReason.VCF_EVENT_TOO_LONG, "<DEL> spans 21 bases, at most 20 are scored."),
     ],
 )
 def test_one_that_cannot_be_scored_says_why(
-    tmp_path: Path, small: FastaReference, info: str, outcome: Outcome, code: Reason, words: str
+    tmp_path: Path, small: FastaReference, info: str, outcome: Outcome, code: FileReason, words: str
 ) -> None:
     found, good = judged(tmp_path, small, "<DEL>", info, "1 1 A C").verdicts
     assert (found.outcome, found.code, found.end) == (outcome, code, 0)
@@ -55,7 +55,7 @@ def test_one_that_cannot_be_scored_says_why(
 
 def test_a_test_that_scores_no_events_parks_them_as_before(tmp_path: Path, small: FastaReference) -> None:
     found, _ = judged(tmp_path, small, "<DEL>", "END=20", "1 1 A C", limits=None).verdicts
-    assert (found.outcome, found.code) == (Outcome.PARKED, Reason.VCF_ALT_DELETION)
+    assert (found.outcome, found.code) == (Outcome.PARKED, FileReason.VCF_ALT_DELETION)
 
 
 @pytest.mark.parametrize("alt", ["<INS>", "<CNV>", "C[2:4[", "<NON_REF>", "*"])
@@ -67,4 +67,4 @@ def test_what_end_does_not_describe_stays_parked(tmp_path: Path, small: FastaRef
 def test_the_same_event_twice_is_said_and_another_end_is_another_event(tmp_path: Path, small: FastaReference) -> None:
     rows = "".join(f"1\t10\t.\tC\t<DEL>\t.\tPASS\tEND={end}\n" for end in (20, 21, 20))
     verdicts = judge(tmp_path / "a.vcf", sites() + rows, reference=small, limits=LIMITS).verdicts
-    assert [Reason.VCF_DUPLICATE in verdict.flags for verdict in verdicts] == [False, False, True]
+    assert [FileReason.VCF_DUPLICATE in verdict.flags for verdict in verdicts] == [False, False, True]

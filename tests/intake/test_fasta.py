@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from foundation.reasons import Reason
+from foundation.file_reasons import FileReason
 from orders.intake import FileChanged, Limits, Outcome, SequenceReader, State, Verdict, read_sequences
 from tests.intake.judging import judge
 
@@ -15,14 +15,14 @@ from tests.intake.judging import judge
 @pytest.mark.parametrize(
     ("text", "outcome", "code"),
     [
-        (">a\nACGT*\n", Outcome.REFUSED, Reason.SEQ_ALPHABET),
-        (">a\nAC GT\n", Outcome.REFUSED, Reason.SEQ_ALPHABET),
-        (">a\nMKALTARQQE\n", Outcome.REFUSED, Reason.SEQ_ALPHABET),
-        (">a\n\n", Outcome.REFUSED, Reason.SEQ_EMPTY),
-        (">a\n", Outcome.REFUSED, Reason.SEQ_EMPTY),
-        (">\nACGT\n", Outcome.REFUSED, Reason.SEQ_NO_NAME),
-        (">a\nNNRY\n", Outcome.PARKED, Reason.SEQ_UNKNOWN_ONLY),
-        (">a\nACGTACGTACGT\n", Outcome.PARKED, Reason.SEQ_TOO_LONG),
+        (">a\nACGT*\n", Outcome.REFUSED, FileReason.SEQ_ALPHABET),
+        (">a\nAC GT\n", Outcome.REFUSED, FileReason.SEQ_ALPHABET),
+        (">a\nMKALTARQQE\n", Outcome.REFUSED, FileReason.SEQ_ALPHABET),
+        (">a\n\n", Outcome.REFUSED, FileReason.SEQ_EMPTY),
+        (">a\n", Outcome.REFUSED, FileReason.SEQ_EMPTY),
+        (">\nACGT\n", Outcome.REFUSED, FileReason.SEQ_NO_NAME),
+        (">a\nNNRY\n", Outcome.PARKED, FileReason.SEQ_UNKNOWN_ONLY),
+        (">a\nACGTACGTACGT\n", Outcome.PARKED, FileReason.SEQ_TOO_LONG),
     ],
 )
 def test_a_sequence_that_cannot_be_scored_gets_its_code(tmp_path: Path, text, outcome, code):
@@ -39,9 +39,9 @@ def test_the_faulty_line_is_named(tmp_path: Path):
     ("bases", "flags"),
     [
         ("ACGT", ()),
-        ("ACGN", (Reason.SEQ_AMBIGUOUS,)),
-        ("ACGU", (Reason.SEQ_RNA,)),
-        ("acgt", (Reason.SEQ_LOWER_CASE,)),
+        ("ACGN", (FileReason.SEQ_AMBIGUOUS,)),
+        ("ACGU", (FileReason.SEQ_RNA,)),
+        ("acgt", (FileReason.SEQ_LOWER_CASE,)),
         ("ACGT  ", ()),
     ],
 )
@@ -51,13 +51,13 @@ def test_what_was_read_in_a_special_way_is_said(tmp_path: Path, bases, flags):
 
 def test_a_second_sequence_of_the_same_name_is_parked(tmp_path: Path):
     judged = judge(tmp_path / "a.fa", ">a first\nACGT\n>b\nACGT\n>a second\nTTTT\n")
-    assert judged.codes == [None, None, Reason.SEQ_DUPLICATE_NAME]
+    assert judged.codes == [None, None, FileReason.SEQ_DUPLICATE_NAME]
     assert judged.summary.state is State.ACCEPTED_WITH_EXCEPTIONS
 
 
 def test_names_beyond_the_remembered_ones_are_said_not_to_be_compared(tmp_path: Path):
     judged = judge(tmp_path / "a.fa", ">a\nACGT\n>b\nACGT\n>c\nACGT\n", limits=Limits(remembered_names=2))
-    assert Reason.FILE_NAMES_NOT_COMPARED in judged.notes
+    assert FileReason.FILE_NAMES_NOT_COMPARED in judged.notes
 
 
 def test_a_sequence_on_one_endless_line_is_read_in_pieces(tmp_path: Path):

@@ -9,7 +9,7 @@ from pathlib import Path
 import pysam
 import pytest
 
-from foundation.reasons import Reason
+from foundation.file_reasons import FileReason
 from orders import intake
 from orders.intake import FastaReference, Kind, Limits, NotFinished, State
 from tests.intake.judging import judge, sites, vcf
@@ -20,24 +20,24 @@ SOUND = sites("1 1 A C", "1 2 C T")
 @pytest.mark.parametrize(
     ("content", "code"),
     [
-        (b"", Reason.FILE_EMPTY),
-        (b"\n \n", Reason.FILE_BLANK),
-        (b"hello, world\n", Reason.FILE_UNKNOWN_KIND),
-        (b"\x7fELF\x02\x01\x01" + bytes(range(32)) * 9, Reason.FILE_BINARY),
-        (b"PK\x03\x04rest of a spreadsheet", Reason.FILE_BINARY),
-        (b"BCF\x02\x02rest", Reason.FILE_BINARY),
-        (b"@HD\tVN:1.6\n", Reason.FILE_BINARY),
-        (SOUND.encode("utf-16"), Reason.FILE_UTF16),
-        (SOUND.replace("\n", "\r").encode(), Reason.FILE_OLD_LINE_ENDS),
-        (b"ACGTACGT\nACGT\n", Reason.FASTA_NO_NAME_LINE),
-        (b"1\t1\t.\tA\tC\n", Reason.VCF_NO_HEADER),
-        (b"##fileformat=VCFv4.2\n1\t1\t.\tA\tC\n", Reason.VCF_NO_HEADER),
-        (b"##fileformat=VCFv4.2\n", Reason.VCF_NO_HEADER),
-        (b"##fileformat=VCFv3.3\n", Reason.VCF_VERSION),
-        (b"##fileformat=VCFv4.2\n#CHROM POS ID REF ALT QUAL FILTER INFO\n", Reason.VCF_COLUMN_LINE),
-        (b"##fileformat=VCFv4.2\n#CHROM\tPOS\tREF\n", Reason.VCF_COLUMN_LINE),
-        (vcf().encode(), Reason.VCF_NO_RECORDS),
-        ((SOUND + SOUND).encode(), Reason.VCF_SECOND_HEADER),
+        (b"", FileReason.FILE_EMPTY),
+        (b"\n \n", FileReason.FILE_BLANK),
+        (b"hello, world\n", FileReason.FILE_UNKNOWN_KIND),
+        (b"\x7fELF\x02\x01\x01" + bytes(range(32)) * 9, FileReason.FILE_BINARY),
+        (b"PK\x03\x04rest of a spreadsheet", FileReason.FILE_BINARY),
+        (b"BCF\x02\x02rest", FileReason.FILE_BINARY),
+        (b"@HD\tVN:1.6\n", FileReason.FILE_BINARY),
+        (SOUND.encode("utf-16"), FileReason.FILE_UTF16),
+        (SOUND.replace("\n", "\r").encode(), FileReason.FILE_OLD_LINE_ENDS),
+        (b"ACGTACGT\nACGT\n", FileReason.FASTA_NO_NAME_LINE),
+        (b"1\t1\t.\tA\tC\n", FileReason.VCF_NO_HEADER),
+        (b"##fileformat=VCFv4.2\n1\t1\t.\tA\tC\n", FileReason.VCF_NO_HEADER),
+        (b"##fileformat=VCFv4.2\n", FileReason.VCF_NO_HEADER),
+        (b"##fileformat=VCFv3.3\n", FileReason.VCF_VERSION),
+        (b"##fileformat=VCFv4.2\n#CHROM POS ID REF ALT QUAL FILTER INFO\n", FileReason.VCF_COLUMN_LINE),
+        (b"##fileformat=VCFv4.2\n#CHROM\tPOS\tREF\n", FileReason.VCF_COLUMN_LINE),
+        (vcf().encode(), FileReason.VCF_NO_RECORDS),
+        ((SOUND + SOUND).encode(), FileReason.VCF_SECOND_HEADER),
     ],
 )
 def test_what_is_no_sound_file_is_refused_with_its_code(tmp_path: Path, small: FastaReference, content, code):
@@ -50,7 +50,7 @@ def test_fifty_megabytes_of_zeros_are_refused_from_the_first_chunk(tmp_path: Pat
     with path.open("wb") as file:
         file.truncate(50 << 20)
     judged = judge(path, reference=small)
-    assert judged.refused_for is Reason.FILE_ZEROS
+    assert judged.refused_for is FileReason.FILE_ZEROS
     assert judged.summary.bytes_read < 1 << 20
 
 
@@ -60,7 +60,7 @@ def test_zeros_behind_a_sound_beginning_are_refused_within_the_line_limit(tmp_pa
     with path.open("r+b") as file:
         file.truncate(50 << 20)
     judged = judge(path, reference=small)
-    assert (judged.refused_for, judged.summary.refusal.line) == (Reason.FILE_LINE_TOO_LONG, 403)
+    assert (judged.refused_for, judged.summary.refusal.line) == (FileReason.FILE_LINE_TOO_LONG, 403)
     assert judged.summary.bytes_read < 5 << 20
 
 
@@ -69,14 +69,14 @@ def test_a_gzip_bomb_is_stopped_while_it_unpacks(tmp_path: Path, small: FastaRef
     packer = zlib.compressobj(level, zlib.DEFLATED, 31)
     bomb = packer.compress(SOUND.encode()) + b"".join(packer.compress(b"#" * 99 + b"\n") for _ in range(600_000)) + packer.flush()
     judged = judge(tmp_path / "bomb.vcf.gz", bomb, reference=small, limits=Limits(ratio_floor=4 << 20, max_ratio=100))
-    assert judged.refused_for is Reason.FILE_GZIP_BOMB
+    assert judged.refused_for is FileReason.FILE_GZIP_BOMB
     assert judged.summary.bytes_of_text < 48 << 20
 
 
 def test_a_file_larger_than_the_limit_is_refused_packed_or_not(tmp_path: Path, small: FastaReference):
     limits = Limits(max_decompressed=len(SOUND) - 1)
     for name, content in (("a.vcf", SOUND.encode()), ("a.vcf.gz", gzip.compress(SOUND.encode()))):
-        assert judge(tmp_path / name, content, reference=small, limits=limits).refused_for is Reason.FILE_TOO_LARGE
+        assert judge(tmp_path / name, content, reference=small, limits=limits).refused_for is FileReason.FILE_TOO_LARGE
 
 
 def test_gzip_of_any_number_of_members_reads_as_one_text(tmp_path: Path, small: FastaReference):
@@ -98,30 +98,30 @@ def test_bgzip_cut_off_between_two_blocks_is_not_taken_for_a_shorter_file(tmp_pa
     with pysam.BGZFile(str(path), "w") as file:
         file.write(SOUND.encode())
     judged = judge(path, path.read_bytes()[:-28], reference=small)
-    assert judged.refused_for is Reason.FILE_BGZIP_NO_END
+    assert judged.refused_for is FileReason.FILE_BGZIP_NO_END
 
 
 def test_gzip_cut_off_anywhere_is_refused(tmp_path: Path, small: FastaReference):
     packed = gzip.compress(SOUND.encode())
     codes = {judge(tmp_path / "a.vcf.gz", packed[:end], reference=small).refused_for for end in range(3, len(packed))}
-    assert codes == {Reason.FILE_GZIP_TRUNCATED}
+    assert codes == {FileReason.FILE_GZIP_TRUNCATED}
 
 
 def test_gzip_with_a_flipped_bit_is_refused(tmp_path: Path, small: FastaReference):
     packed = bytearray(gzip.compress(SOUND.encode()))
     packed[-6] ^= 1  # the checksum
-    assert judge(tmp_path / "a.vcf.gz", bytes(packed), reference=small).refused_for is Reason.FILE_GZIP_DAMAGED
+    assert judge(tmp_path / "a.vcf.gz", bytes(packed), reference=small).refused_for is FileReason.FILE_GZIP_DAMAGED
 
 
 @pytest.mark.parametrize(
     ("change", "note"),
     [
-        (lambda text: text.replace("\n", "\r\n"), Reason.FILE_CRLF),
-        (lambda text: text.rstrip("\n"), Reason.FILE_NO_FINAL_NEWLINE),
-        (lambda text: "\ufeff" + text, Reason.FILE_BOM),
-        (lambda text: text + "\n\n", Reason.FILE_BLANK_LINES),
-        (lambda text: text + "#1\t3\t.\tG\tT\n", Reason.VCF_COMMENT_LINE),
-        (lambda text: text.partition("\n")[2], Reason.VCF_NO_FILEFORMAT),
+        (lambda text: text.replace("\n", "\r\n"), FileReason.FILE_CRLF),
+        (lambda text: text.rstrip("\n"), FileReason.FILE_NO_FINAL_NEWLINE),
+        (lambda text: "\ufeff" + text, FileReason.FILE_BOM),
+        (lambda text: text + "\n\n", FileReason.FILE_BLANK_LINES),
+        (lambda text: text + "#1\t3\t.\tG\tT\n", FileReason.VCF_COMMENT_LINE),
+        (lambda text: text.partition("\n")[2], FileReason.VCF_NO_FILEFORMAT),
     ],
     ids=["crlf", "no-newline", "bom", "blank", "comment", "no-fileformat"],
 )
@@ -133,26 +133,26 @@ def test_harmless_oddities_are_read_and_said(tmp_path: Path, small: FastaReferen
 
 def test_the_name_is_not_believed_but_said(tmp_path: Path):
     judged = judge(tmp_path / "genes.vcf", ">a\nACGT\n")
-    assert (judged.summary.kind, judged.notes) == (Kind.FASTA, {Reason.FILE_NAME_KIND})
+    assert (judged.summary.kind, judged.notes) == (Kind.FASTA, {FileReason.FILE_NAME_KIND})
 
 
 def test_a_kind_the_test_does_not_take_is_refused(tmp_path: Path):
     judged = judge(tmp_path / "a.fa", ">a\nACGT\n", accept=frozenset({Kind.VCF}))
-    assert judged.refused_for is Reason.FILE_KIND_NOT_ACCEPTED
+    assert judged.refused_for is FileReason.FILE_KIND_NOT_ACCEPTED
 
 
 def test_a_vcf_needs_a_reference(tmp_path: Path):
-    assert judge(tmp_path / "a.vcf", SOUND).refused_for is Reason.FILE_NO_REFERENCE
+    assert judge(tmp_path / "a.vcf", SOUND).refused_for is FileReason.FILE_NO_REFERENCE
 
 
 def test_more_items_than_the_limit_refuse_the_file_at_that_line(tmp_path: Path, small: FastaReference):
     judged = judge(tmp_path / "a.vcf", SOUND, reference=small, limits=Limits(max_items=1))
-    assert (judged.refused_for, judged.summary.refusal.line) == (Reason.FILE_TOO_MANY_ITEMS, 4)
+    assert (judged.refused_for, judged.summary.refusal.line) == (FileReason.FILE_TOO_MANY_ITEMS, 4)
 
 
 def test_a_header_larger_than_the_limit_is_refused(tmp_path: Path, small: FastaReference):
     judged = judge(tmp_path / "a.vcf", "##x=y\n" * 100 + SOUND, reference=small, limits=Limits(max_header=300))
-    assert judged.refused_for is Reason.VCF_HEADER_TOO_LARGE
+    assert judged.refused_for is FileReason.VCF_HEADER_TOO_LARGE
 
 
 def test_progress_reaches_the_end_of_the_file(tmp_path: Path, small: FastaReference):

@@ -6,7 +6,7 @@ from urllib.parse import unquote
 
 from django.utils.http import http_date as _http_date
 
-from foundation.reasons import Reason
+from foundation.reasons import WORDS, Reason
 from interop.fhir import outcomes, received
 from interop.fhir.asking import Asked
 from interop.fhir.elements import Element
@@ -59,8 +59,7 @@ def unquoted(text: str) -> str:
 
 
 def _said(code: str) -> Issue:
-    words = next(reason.words for reason in Reason if reason == code)
-    return Issue("business-rule", code, words, severity="warning")
+    return Issue("business-rule", code, WORDS[code], severity="warning")
 
 
 def _entry(entry: received.Entry, taken: Taken, wanted: Asked, told: Resource) -> Resource:

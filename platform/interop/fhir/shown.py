@@ -4,14 +4,13 @@ from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-from foundation.reasons import Reason
+from foundation.reasons import WORDS, Reason
 from interop.fhir import statuses, systems
 from interop.models import FhirOrder
 from orders.models import Order, Patient, PatientIdentifier, Specimen
 from registry.models import TestVersion
 
 Resource = dict[str, Any]
-_WORDS = {str(reason): reason.words for reason in Reason}
 
 
 def instant(moment: datetime | None) -> str | None:
@@ -79,7 +78,7 @@ def task(order: Order, changed: datetime) -> Resource:
         identifier=identifiers(order),
         basedOn=[{"reference": f"ServiceRequest/{order.pk}"}],
         status=statuses.of_order(order).task,
-        statusReason=_coded(systems.REASON, held, _WORDS.get(held, "")) if held else _ended(order),
+        statusReason=_coded(systems.REASON, held, WORDS.get(held, "")) if held else _ended(order),
         businessStatus=_business(order.state, needs_a_person=bool(order.attention)),
         intent="order",
         priority=statuses.PRIORITIES[order.priority],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from foundation.reasons import Reason
+from foundation.file_reasons import FileReason
 from orders.intake.shown import character
 from orders.intake.verdicts import Limits
 
@@ -39,28 +39,28 @@ class Letters:
         if self.odd is None and (found := _ODD.search(data)):
             self.odd = (line, character(found[0][0]))
 
-    def refused(self, name: str) -> tuple[Reason, str] | None:
+    def refused(self, name: str) -> tuple[FileReason, str] | None:
         if not name:
-            return Reason.SEQ_NO_NAME, Reason.SEQ_NO_NAME.say()
+            return FileReason.SEQ_NO_NAME, FileReason.SEQ_NO_NAME.say()
         if self.odd is not None:
             line, odd = self.odd
-            return Reason.SEQ_ALPHABET, Reason.SEQ_ALPHABET.say(name=name, character=odd, line=line)
-        return (Reason.SEQ_EMPTY, Reason.SEQ_EMPTY.say(name=name)) if not self.length else None
+            return FileReason.SEQ_ALPHABET, FileReason.SEQ_ALPHABET.say(name=name, character=odd, line=line)
+        return (FileReason.SEQ_EMPTY, FileReason.SEQ_EMPTY.say(name=name)) if not self.length else None
 
-    def parked(self, name: str, limits: Limits) -> tuple[Reason, str] | None:
+    def parked(self, name: str, limits: Limits) -> tuple[FileReason, str] | None:
         if self.length > limits.max_sequence:
-            words = Reason.SEQ_TOO_LONG.say(name=name, length=self.length, limit=limits.max_sequence)
-            return Reason.SEQ_TOO_LONG, words
+            words = FileReason.SEQ_TOO_LONG.say(name=name, length=self.length, limit=limits.max_sequence)
+            return FileReason.SEQ_TOO_LONG, words
         if self.ambiguous == self.length:
-            return Reason.SEQ_UNKNOWN_ONLY, Reason.SEQ_UNKNOWN_ONLY.say(name=name)
+            return FileReason.SEQ_UNKNOWN_ONLY, FileReason.SEQ_UNKNOWN_ONLY.say(name=name)
         return None
 
-    def flags(self) -> list[tuple[Reason, str]]:
+    def flags(self) -> list[tuple[FileReason, str]]:
         said = []
         if self.ambiguous:
-            said.append((Reason.SEQ_AMBIGUOUS, Reason.SEQ_AMBIGUOUS.say(count=self.ambiguous, length=self.length)))
+            said.append((FileReason.SEQ_AMBIGUOUS, FileReason.SEQ_AMBIGUOUS.say(count=self.ambiguous, length=self.length)))
         if self.rna:
-            said.append((Reason.SEQ_RNA, Reason.SEQ_RNA.say(count=self.rna)))
+            said.append((FileReason.SEQ_RNA, FileReason.SEQ_RNA.say(count=self.rna)))
         if self.lower:
-            said.append((Reason.SEQ_LOWER_CASE, Reason.SEQ_LOWER_CASE.say()))
+            said.append((FileReason.SEQ_LOWER_CASE, FileReason.SEQ_LOWER_CASE.say()))
         return said

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from foundation.reasons import Reason
+from foundation.file_reasons import FileReason
 from orders.intake.errors import FileRefused
 from orders.intake.reference import ReferenceView
 from orders.intake.verdicts import Tally
@@ -22,7 +22,7 @@ def conclude(reference: ReferenceView, tally: Tally) -> None:
     """After the last record: refuse the wrong reference, say so where only REF speaks for the right one."""
     _require(reference, tally)
     if tally.ref_checked and not tally.lengths_matched:
-        tally.note(Reason.VCF_BUILD_UNPROVEN, None, detail=_detail(tally))
+        tally.note(FileReason.VCF_BUILD_UNPROVEN, None, detail=_detail(tally))
 
 
 def _require(reference: ReferenceView, tally: Tally) -> None:
@@ -31,7 +31,7 @@ def _require(reference: ReferenceView, tally: Tally) -> None:
         return
     rate = tally.ref_matched / checked
     if (checked >= SURE_AFTER and rate < MUST_AGREE) or (checked >= LIKELY_AFTER and rate < LIKELY_WRONG):
-        reason = Reason.VCF_WRONG_REFERENCE if rate < LIKELY_WRONG else Reason.VCF_MIXED_REFERENCE
+        reason = FileReason.VCF_WRONG_REFERENCE if rate < LIKELY_WRONG else FileReason.VCF_MIXED_REFERENCE
         raise FileRefused(reason, reference=reference.name, detail=_detail(tally))
 
 

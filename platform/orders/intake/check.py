@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-from foundation.reasons import Reason
+from foundation.file_reasons import FileReason
 from orders.intake import resuming
 from orders.intake.errors import FileRefused, NotFinished
 from orders.intake.lines import Lines
@@ -49,7 +49,7 @@ class Check:
         start = resuming.place(self._state_given["place"]) if self._state_given else None
         self._source = Source(path, limits=limits, on_chunk=self._report, start=start)
         self._counts: Counter[Outcome] = Counter(dict.fromkeys(Outcome, 0))
-        self._codes: Counter[Reason] = Counter()
+        self._codes: Counter[FileReason] = Counter()
         self._first_exception: tuple[int, str] | None = None  # line and reason
         self._refusal: Problem | None = None
         self._begun = self._finished = self._at_boundary = False
@@ -164,7 +164,7 @@ class Check:
         kind = self._tally.kind = kind_of(start)
         if kind not in self._accept:
             accepted = " or ".join(sorted(each.upper() for each in self._accept))
-            raise FileRefused(Reason.FILE_KIND_NOT_ACCEPTED, kind=kind.upper(), accepted=accepted)
+            raise FileRefused(FileReason.FILE_KIND_NOT_ACCEPTED, kind=kind.upper(), accepted=accepted)
         note_name(self._filename, kind, self._tally)
         lines = Lines(chunks, self._tally)
         self._reading = reading(kind, lines, self._tally, self._reference, self._sample)
@@ -190,7 +190,7 @@ class Check:
         counts = ", ".join(f"{count} {outcome.replace('_', ' ')}" for outcome, count in self._counts.items() if count)
         first = self._first_exception
         words = f"{counts}. Line {first[0]}: {first[1]}" if first else "it holds no sequence."
-        raise FileRefused(Reason.FILE_NOTHING_TO_SCORE, at_line=first[0] if first else None, counts=words)
+        raise FileRefused(FileReason.FILE_NOTHING_TO_SCORE, at_line=first[0] if first else None, counts=words)
 
     def _state(self) -> State:
         if self._refusal is not None:

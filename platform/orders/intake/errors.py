@@ -9,7 +9,7 @@ IntakeError
 
 from __future__ import annotations
 
-from foundation.reasons import Reason
+from foundation.file_reasons import FileReason
 
 
 class IntakeError(Exception):
@@ -24,7 +24,7 @@ class IntakeError(Exception):
 class FileRefused(IntakeError):
     """The file as a whole cannot be taken."""
 
-    def __init__(self, reason: Reason, *, at_line: int | None = None, **values: object) -> None:
+    def __init__(self, reason: FileReason, *, at_line: int | None = None, **values: object) -> None:
         super().__init__(reason.say(**values))
         self.reason = reason
         self.line = at_line

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from foundation.reasons import Reason
+from foundation.file_reasons import FileReason
 
-KINDS = {Reason.VCF_ALT_DELETION, Reason.VCF_ALT_DUPLICATION, Reason.VCF_ALT_INVERSION}
+KINDS = {FileReason.VCF_ALT_DELETION, FileReason.VCF_ALT_DUPLICATION, FileReason.VCF_ALT_INVERSION}
 _NUMBER = re.compile(rb"\d{1,10}\Z")
 
 
@@ -28,15 +28,15 @@ def contradicts(info: bytes) -> bool:
     return len(said) > len({item.partition(b"=")[0] for item in said})
 
 
-def fault(position: int, end: int | None, *, contig_length: int, longest: int) -> Reason | None:
+def fault(position: int, end: int | None, *, contig_length: int, longest: int) -> FileReason | None:
     """Why an event cannot be scored; None where it can."""
     if end is None:
-        return Reason.VCF_END_MISSING
+        return FileReason.VCF_END_MISSING
     if end <= position:
-        return Reason.VCF_END_NOT_BEHIND
+        return FileReason.VCF_END_NOT_BEHIND
     if end > contig_length:
-        return Reason.VCF_END_PAST_CONTIG
-    return Reason.VCF_EVENT_TOO_LONG if end - position > longest else None
+        return FileReason.VCF_END_PAST_CONTIG
+    return FileReason.VCF_EVENT_TOO_LONG if end - position > longest else None
 
 
 def _number(digits: bytes) -> int | None:

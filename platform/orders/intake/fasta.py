@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
-from foundation.reasons import Reason
+from foundation.file_reasons import FileReason
 from orders.intake.bases import Letters
 from orders.intake.errors import FileRefused
 from orders.intake.lines import FRAGMENT, Fragment, Lines
@@ -54,9 +54,9 @@ class Sequences:
                 self._current = _opened(fragment, self._names, self._tally)
                 yield BOUNDARY
             elif fresh and fragment.ends and not fragment.data.strip():
-                self._tally.note(Reason.FILE_BLANK_LINES, fragment.line)
+                self._tally.note(FileReason.FILE_BLANK_LINES, fragment.line)
             elif current is None:
-                raise FileRefused(Reason.FASTA_NO_NAME_LINE, at_line=fragment.line)
+                raise FileRefused(FileReason.FASTA_NO_NAME_LINE, at_line=fragment.line)
             else:
                 current.offset = current.offset or fragment.offset
                 current.letters.add(fragment.data, fragment.line, ends=fragment.ends)
@@ -67,7 +67,7 @@ class Sequences:
 
 def _opened(fragment: Fragment, names: SequenceNames, tally: Tally) -> _Sequence:
     if not fragment.ends:
-        raise FileRefused(Reason.FILE_LINE_TOO_LONG, at_line=fragment.line, limit=f"{FRAGMENT:,}")
+        raise FileRefused(FileReason.FILE_LINE_TOO_LONG, at_line=fragment.line, limit=f"{FRAGMENT:,}")
     note_encoding(fragment.data, fragment.line, tally)
     name = (fragment.data[1:].split() or [b""])[0]
     return _Sequence(fragment.line, name, names.first_line(name, fragment.line) if name else None)
@@ -80,7 +80,7 @@ def _judged(sequence: _Sequence, tally: Tally) -> Verdict:
     if found is None:
         found, outcome = letters.parked(name, tally.limits), Outcome.PARKED
     if found is None and sequence.first is not None:
-        found = Reason.SEQ_DUPLICATE_NAME, Reason.SEQ_DUPLICATE_NAME.say(name=name, first=sequence.first)
+        found = FileReason.SEQ_DUPLICATE_NAME, FileReason.SEQ_DUPLICATE_NAME.say(name=name, first=sequence.first)
     flags = letters.flags() if found is None else []
     return Verdict(
         line=sequence.line,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from foundation.reasons import Reason
+from foundation.file_reasons import FileReason
 from orders.intake.errors import FileRefused
 from orders.intake.verdicts import Tally
 
@@ -35,7 +35,7 @@ class Lines:
         for fragment in self._raw():
             self._tally.lines = fragment.line
             if fragment.ends and fragment.data.endswith(b"\r"):
-                self._tally.note(Reason.FILE_CRLF, fragment.line)
+                self._tally.note(FileReason.FILE_CRLF, fragment.line)
                 fragment = fragment._replace(data=fragment.data[:-1])
             yield fragment
 
@@ -47,7 +47,7 @@ class Lines:
         for fragment in self.fragments():
             size += len(fragment.data)
             if size > limit:
-                raise FileRefused(Reason.FILE_LINE_TOO_LONG, at_line=fragment.line, limit=f"{limit:,}")
+                raise FileRefused(FileReason.FILE_LINE_TOO_LONG, at_line=fragment.line, limit=f"{limit:,}")
             if not parts:
                 start = fragment.offset
             if not fragment.ends:
@@ -61,7 +61,7 @@ class Lines:
         line, offset, rest, within = self.line, self.offset, b"", False
         for chunk in self._chunks:
             if offset == 0 and line == 1 and not rest and chunk.startswith(BYTE_ORDER_MARK):
-                self._tally.note(Reason.FILE_BOM, 1)
+                self._tally.note(FileReason.FILE_BOM, 1)
                 offset, chunk = len(BYTE_ORDER_MARK), chunk[len(BYTE_ORDER_MARK) :]
             *whole, rest = (rest + chunk).split(b"\n")
             for data in whole:
@@ -78,6 +78,6 @@ class Lines:
                 offset += len(data)
                 rest, within = rest[len(data) :], True
         if rest or within:
-            self._tally.note(Reason.FILE_NO_FINAL_NEWLINE, line)
+            self._tally.note(FileReason.FILE_NO_FINAL_NEWLINE, line)
             self.line, self.offset = line + 1, offset + len(rest)
             yield Fragment(line, offset, rest, ends=True)

@@ -19,7 +19,7 @@ from typing import Any, NamedTuple, Self
 import pysam.bcftools
 from pysam.utils import SamtoolsError
 
-from foundation.reasons import Reason
+from foundation.file_reasons import FileReason
 from orders.intake.errors import FileRefused
 from orders.intake.reference import ReferenceView
 from orders.intake.verdicts import BOUNDARY, Boundary, Limits, Outcome, Verdict
@@ -130,12 +130,12 @@ def _with_form(verdict: Verdict, form: Allele | None, repeats: Repeats) -> Verdi
         return verdict
     flags, words = list(verdict.flags), [verdict.reason] if verdict.reason else []
     if form is None:
-        flags.append(Reason.VCF_NOT_NORMALISED)
-        words.append(Reason.VCF_NOT_NORMALISED.say())
+        flags.append(FileReason.VCF_NOT_NORMALISED)
+        words.append(FileReason.VCF_NOT_NORMALISED.say())
         form = _submitted(verdict)
     if first is not None:
-        flags.append(Reason.VCF_DUPLICATE)
-        words.append(Reason.VCF_DUPLICATE.say(first=first))
+        flags.append(FileReason.VCF_DUPLICATE)
+        words.append(FileReason.VCF_DUPLICATE.say(first=first))
     return replace(
         verdict, norm_position=form.position, norm_ref=form.ref, norm_alt=form.alt, flags=tuple(flags), reason=" ".join(words)
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
-from foundation.reasons import Reason
+from foundation.file_reasons import FileReason
 from orders.intake.errors import FileRefused
 from orders.intake.fasta import Sequences
 from orders.intake.fastq import check_fastq
@@ -38,7 +38,7 @@ def reading(kind: Kind, lines: Lines, tally: Tally, reference: ReferenceView | N
     if kind is Kind.FASTQ:
         return _Fastq(lines, tally)
     if reference is None:
-        raise FileRefused(Reason.FILE_NO_REFERENCE)
+        raise FileRefused(FileReason.FILE_NO_REFERENCE)
     return _Vcf(lines, tally, reference, sample)
 
 

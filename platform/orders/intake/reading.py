@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
-from foundation.reasons import Reason
+from foundation.file_reasons import FileReason
 from orders.intake.errors import FileRefused
 from orders.intake.verdicts import Limits
 
@@ -96,7 +96,7 @@ class Source:
                     yield from _inflated(member, rest)
                     rest, member = (member.unused_data, None) if member.eof else (b"", member)
         if member is not None:
-            raise FileRefused(Reason.FILE_GZIP_TRUNCATED)
+            raise FileRefused(FileReason.FILE_GZIP_TRUNCATED)
 
     def _remember(self, place: Place) -> None:
         if place.text >= self._places[-1].text + APART:
@@ -105,16 +105,16 @@ class Source:
     def _check_size(self) -> None:
         limits = self._limits
         if self.bytes_of_text > limits.max_decompressed:
-            raise FileRefused(Reason.FILE_TOO_LARGE, limit=f"{limits.max_decompressed:,}")
+            raise FileRefused(FileReason.FILE_TOO_LARGE, limit=f"{limits.max_decompressed:,}")
         if self.bytes_of_text > limits.ratio_floor and self.bytes_of_text > self.bytes_read * limits.max_ratio:
-            raise FileRefused(Reason.FILE_GZIP_BOMB, ratio=limits.max_ratio)
+            raise FileRefused(FileReason.FILE_GZIP_BOMB, ratio=limits.max_ratio)
 
     def _require_end_marker(self, stream: BinaryIO) -> None:
         if self.size >= len(BGZIP_END):
             stream.seek(-len(BGZIP_END), 2)
             if stream.read() == BGZIP_END:
                 return
-        raise FileRefused(Reason.FILE_BGZIP_NO_END)
+        raise FileRefused(FileReason.FILE_BGZIP_NO_END)
 
 
 def _compression(start: bytes) -> str:
@@ -131,4 +131,4 @@ def _inflated(member: zlib._Decompress, packed: bytes) -> Iterator[bytes]:
             yield piece
             piece = b"" if member.eof else member.decompress(member.unconsumed_tail, CHUNK)
     except zlib.error as error:
-        raise FileRefused(Reason.FILE_GZIP_DAMAGED, detail=str(error).rpartition(": ")[2]) from error
+        raise FileRefused(FileReason.FILE_GZIP_DAMAGED, detail=str(error).rpartition(": ")[2]) from error

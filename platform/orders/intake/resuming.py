@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from foundation.reasons import Reason
+from foundation.file_reasons import FileReason
 from orders.intake.reading import Place
 from orders.intake.verdicts import Kind, Limits, Problem, Tally
 
@@ -63,9 +63,9 @@ def tally_resumed(tally: Tally, state: State) -> None:
         tally.notes[said] = Problem(said, line, reason, fatal=False, lines=lines)
 
 
-def reason_of(code: str) -> Reason:
+def reason_of(code: str) -> FileReason:
     """The reason with this code, which a state of this format has."""
-    return next(reason for reason in Reason if reason == code)
+    return FileReason(code)
 
 
 def place(values: Sequence[int]) -> Place:

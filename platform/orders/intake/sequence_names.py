@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Sequence
 from typing import Any, Self
 
-from foundation.reasons import Reason
+from foundation.file_reasons import FileReason
 from orders.intake.verdicts import Tally
 
 
@@ -34,5 +34,5 @@ class SequenceNames:
             if len(self._lines) < limit:
                 self._lines[key] = line
             else:
-                self._tally.note(Reason.FILE_NAMES_NOT_COMPARED, line, limit=f"{limit:,}")
+                self._tally.note(FileReason.FILE_NAMES_NOT_COMPARED, line, limit=f"{limit:,}")
         return first

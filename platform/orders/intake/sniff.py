@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from foundation.reasons import Reason
+from foundation.file_reasons import FileReason
 from orders.intake.errors import FileRefused
 from orders.intake.lines import BYTE_ORDER_MARK
 from orders.intake.reading import GZIP_MAGIC
@@ -52,14 +52,14 @@ def first_bytes(chunks: Iterator[bytes]) -> tuple[bytes, Iterator[bytes]]:
 def kind_of(start: bytes) -> Kind:
     """VCF, FASTA or FASTQ; raises FileRefused for everything else."""
     if not start:
-        raise FileRefused(Reason.FILE_EMPTY)
+        raise FileRefused(FileReason.FILE_EMPTY)
     _refuse_binary(start)
     text = start.removeprefix(BYTE_ORDER_MARK)
     blank = len(text) - len(text.lstrip())
     number = text[:blank].count(b"\n") + 1
     line = text[blank:].split(b"\n", 1)[0].rstrip()
     if not line:
-        raise FileRefused(Reason.FILE_BLANK)
+        raise FileRefused(FileReason.FILE_BLANK)
     if line.startswith((b"##", b"#CHROM")):
         return Kind.VCF
     if line.startswith(b">"):
@@ -74,23 +74,23 @@ def note_name(filename: str, kind: Kind, tally: Tally) -> None:
     name = filename.lower().removesuffix(".gz").removesuffix(".bgz")
     for named, endings in EXTENSIONS.items():
         if named is not kind and name.endswith(endings):
-            tally.note(Reason.FILE_NAME_KIND, None, name=shown(filename), named=named.upper(), kind=kind.upper())
+            tally.note(FileReason.FILE_NAME_KIND, None, name=shown(filename), named=named.upper(), kind=kind.upper())
 
 
 def _refuse_binary(start: bytes) -> None:
     if not start.strip(b"\0"):
-        raise FileRefused(Reason.FILE_ZEROS)
+        raise FileRefused(FileReason.FILE_ZEROS)
     if start.startswith((b"\xff\xfe", b"\xfe\xff")) or _every_other_is_zero(start):
-        raise FileRefused(Reason.FILE_UTF16)
+        raise FileRefused(FileReason.FILE_UTF16)
     for magic, what in MAGIC.items():
         if start.startswith(magic):
-            raise FileRefused(Reason.FILE_BINARY, what=what)
+            raise FileRefused(FileReason.FILE_BINARY, what=what)
     head = start[:ENOUGH]
     control = sum(byte < 9 or 13 < byte < 32 or byte == 127 for byte in head)
     if control > MOSTLY_TEXT * len(head) and not head.startswith(MARKS):
-        raise FileRefused(Reason.FILE_BINARY, what="binary data")
+        raise FileRefused(FileReason.FILE_BINARY, what="binary data")
     if b"\n" not in start and start.rstrip(b"\r").count(b"\r") > 0:
-        raise FileRefused(Reason.FILE_OLD_LINE_ENDS)
+        raise FileRefused(FileReason.FILE_OLD_LINE_ENDS)
 
 
 def _every_other_is_zero(start: bytes) -> bool:
@@ -101,7 +101,7 @@ def _every_other_is_zero(start: bytes) -> bool:
 def _unknown(line: bytes, number: int) -> FileRefused:
     columns = line.split(b"\t") if b"\t" in line else line.split()
     if len(columns) >= 5 and columns[1].isdigit():
-        return FileRefused(Reason.VCF_NO_HEADER, at_line=number)
+        return FileRefused(FileReason.VCF_NO_HEADER, at_line=number)
     if line.isalpha() and not line.translate(None, b"ACGTUNacgtun"):
-        return FileRefused(Reason.FASTA_NO_NAME_LINE, at_line=number)
-    return FileRefused(Reason.FILE_UNKNOWN_KIND, at_line=number, line=number, start=shown(line, 30))
+        return FileRefused(FileReason.FASTA_NO_NAME_LINE, at_line=number)
+    return FileRefused(FileReason.FILE_UNKNOWN_KIND, at_line=number, line=number, start=shown(line, 30))

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from foundation.reasons import Reason
+from foundation.file_reasons import FileReason
 from orders.intake.errors import FileRefused
 from orders.intake.lines import Fragment
 from orders.intake.reference import ReferenceView
@@ -61,7 +61,7 @@ class _LengthCheck:
         if self.first is None:
             return
         line, words = self.first
-        reason = Reason.VCF_MIXED_REFERENCE if self.tally.lengths_matched else Reason.VCF_WRONG_REFERENCE
+        reason = FileReason.VCF_MIXED_REFERENCE if self.tally.lengths_matched else FileReason.VCF_WRONG_REFERENCE
         raise FileRefused(reason, at_line=line, reference=self.reference.name, detail=words)
 
 
@@ -72,9 +72,9 @@ def read_header(lines: Iterator[Fragment], *, reference: ReferenceView, sample: 
         data = fragment.data
         size += len(data)
         if size > tally.limits.max_header:
-            raise FileRefused(Reason.VCF_HEADER_TOO_LARGE, at_line=fragment.line, limit=f"{tally.limits.max_header:,}")
+            raise FileRefused(FileReason.VCF_HEADER_TOO_LARGE, at_line=fragment.line, limit=f"{tally.limits.max_header:,}")
         if not data.strip():
-            tally.note(Reason.FILE_BLANK_LINES, fragment.line)
+            tally.note(FileReason.FILE_BLANK_LINES, fragment.line)
         elif data.startswith(b"##"):
             _meta_line(fragment, lengths, tally)
         elif data.startswith(b"#"):
@@ -82,8 +82,8 @@ def read_header(lines: Iterator[Fragment], *, reference: ReferenceView, sample: 
             lengths.require_agreement()
             return header
         else:
-            raise FileRefused(Reason.VCF_NO_HEADER, at_line=fragment.line)
-    raise FileRefused(Reason.VCF_NO_HEADER, at_line=tally.lines or None)
+            raise FileRefused(FileReason.VCF_NO_HEADER, at_line=fragment.line)
+    raise FileRefused(FileReason.VCF_NO_HEADER, at_line=tally.lines or None)
 
 
 def note_encoding(data: bytes, line: int, tally: Tally) -> None:
@@ -91,7 +91,7 @@ def note_encoding(data: bytes, line: int, tally: Tally) -> None:
         try:
             data.decode("utf-8")
         except UnicodeDecodeError:
-            tally.note(Reason.FILE_NOT_UTF8, line)
+            tally.note(FileReason.FILE_NOT_UTF8, line)
 
 
 def _meta_line(fragment: Fragment, lengths: _LengthCheck, tally: Tally) -> None:
@@ -99,21 +99,21 @@ def _meta_line(fragment: Fragment, lengths: _LengthCheck, tally: Tally) -> None:
     if fragment.data.startswith(_FILEFORMAT):
         version = fragment.data[len(_FILEFORMAT) :].decode("utf-8", "backslashreplace").strip()
         if not _VERSION.match(version):
-            raise FileRefused(Reason.VCF_VERSION, at_line=fragment.line, version=shown(version))
+            raise FileRefused(FileReason.VCF_VERSION, at_line=fragment.line, version=shown(version))
     elif fragment.line == 1:
-        tally.note(Reason.VCF_NO_FILEFORMAT, 1)
+        tally.note(FileReason.VCF_NO_FILEFORMAT, 1)
     if fragment.data.startswith(b"##contig="):
         lengths.read(fragment.line, fragment.data)
 
 
 def _column_line(fragment: Fragment, sample: str | None, tally: Tally) -> Header:
     if fragment.line == 1:
-        tally.note(Reason.VCF_NO_FILEFORMAT, 1)
+        tally.note(FileReason.VCF_NO_FILEFORMAT, 1)
     note_encoding(fragment.data, fragment.line, tally)
     names = [stored(name) for name in fragment.data.split(b"\t")]
     fault = _column_fault(names)
     if fault:
-        raise FileRefused(Reason.VCF_COLUMN_LINE, at_line=fragment.line, detail=fault)
+        raise FileRefused(FileReason.VCF_COLUMN_LINE, at_line=fragment.line, detail=fault)
     tally.samples = tuple(names[FORMAT_COLUMN + 1 :])
     tally.sample = _choose(tally.samples, sample, fragment.line, tally)
     if tally.sample is None:
@@ -141,14 +141,14 @@ def _choose(samples: tuple[str, ...], sample: str | None, line: int, tally: Tall
     seen: set[str] = set()
     for name in samples:
         if name in seen:
-            raise FileRefused(Reason.VCF_DUPLICATE_SAMPLE, at_line=line, sample=shown(name))
+            raise FileRefused(FileReason.VCF_DUPLICATE_SAMPLE, at_line=line, sample=shown(name))
         seen.add(name)
     if sample is not None and sample not in seen:
-        raise FileRefused(Reason.VCF_UNKNOWN_SAMPLE, at_line=line, sample=shown(sample), samples=_listed(samples))
+        raise FileRefused(FileReason.VCF_UNKNOWN_SAMPLE, at_line=line, sample=shown(sample), samples=_listed(samples))
     if sample is None and len(samples) > 1:
-        raise FileRefused(Reason.VCF_SAMPLE_CHOICE, at_line=line, count=len(samples), samples=_listed(samples))
+        raise FileRefused(FileReason.VCF_SAMPLE_CHOICE, at_line=line, count=len(samples), samples=_listed(samples))
     if not samples:
-        tally.note(Reason.VCF_SITES_ONLY, line)
+        tally.note(FileReason.VCF_SITES_ONLY, line)
         return None
     return sample if sample is not None else samples[0]
 

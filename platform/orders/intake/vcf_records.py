@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
 
-from foundation.reasons import Reason
+from foundation.file_reasons import FileReason
 from orders.intake import alleles, build_proof, events, genotype
 from orders.intake.errors import FileRefused
 from orders.intake.genotype import Genotype
@@ -26,7 +26,7 @@ QUOTED_BASES = 20
 class _Fault(Exception):
     """This record is wrong as a whole; every one of its ALT is refused."""
 
-    def __init__(self, reason: Reason, **values: object) -> None:
+    def __init__(self, reason: FileReason, **values: object) -> None:
         super().__init__(reason.say(**values))
         self.reason = reason
 
@@ -70,20 +70,20 @@ class Records:
     def verdicts(self, lines: Iterator[Fragment]) -> Iterator[Verdict | Boundary]:
         for fragment in lines:
             if not fragment.data.strip():
-                self._tally.note(Reason.FILE_BLANK_LINES, fragment.line)
+                self._tally.note(FileReason.FILE_BLANK_LINES, fragment.line)
             elif fragment.data.startswith(b"#"):
                 self._hash_line(fragment)
             else:
                 yield from self._judged(fragment)
                 yield BOUNDARY
         if not self._tally.records:
-            raise FileRefused(Reason.VCF_NO_RECORDS, at_line=self._tally.lines or None)
+            raise FileRefused(FileReason.VCF_NO_RECORDS, at_line=self._tally.lines or None)
         build_proof.conclude(self._reference, self._tally)
 
     def _hash_line(self, fragment: Fragment) -> None:
         if fragment.data.startswith((b"##fileformat=", b"#CHROM")):
-            raise FileRefused(Reason.VCF_SECOND_HEADER, at_line=fragment.line)
-        self._tally.note(Reason.VCF_COMMENT_LINE, fragment.line)
+            raise FileRefused(FileReason.VCF_SECOND_HEADER, at_line=fragment.line)
+        self._tally.note(FileReason.VCF_COMMENT_LINE, fragment.line)
 
     def _judged(self, fragment: Fragment) -> Iterator[Verdict]:
         record = self._split(fragment)
@@ -113,21 +113,21 @@ class Records:
     def _require_text(self, data: bytes) -> None:
         control = _CONTROL.search(data)
         if control:
-            raise _Fault(Reason.VCF_CONTROL_CHARACTER, character=character(control[0][0]))
+            raise _Fault(FileReason.VCF_CONTROL_CHARACTER, character=character(control[0][0]))
         found = data.count(b"\t") + 1
         if found != self._header.columns:
             if found < len(FIXED_COLUMNS) and len(data.split()) >= len(FIXED_COLUMNS):
-                raise _Fault(Reason.VCF_SPACES_FOR_TABS)
-            raise _Fault(Reason.VCF_COLUMNS, found=found, expected=self._header.columns)
+                raise _Fault(FileReason.VCF_SPACES_FOR_TABS)
+            raise _Fault(FileReason.VCF_COLUMNS, found=found, expected=self._header.columns)
 
     def _place(self, record: _Record) -> None:
         submitted = record.columns[0].decode("utf-8", "backslashreplace")
         contig = self._reference.resolve(submitted)
         if contig is None:
-            raise _Fault(Reason.VCF_UNKNOWN_CONTIG, contig=shown(submitted), reference=self._reference.name)
+            raise _Fault(FileReason.VCF_UNKNOWN_CONTIG, contig=shown(submitted), reference=self._reference.name)
         digits = record.columns[1]
         if not digits.isdigit() or len(digits) > LONGEST_POSITION or int(digits) < 1:
-            raise _Fault(Reason.VCF_POSITION, position=shown(digits))
+            raise _Fault(FileReason.VCF_POSITION, position=shown(digits))
         record.contig, record.position = contig, int(digits)
 
     def _note_order(self, record: _Record) -> None:
@@ -135,7 +135,7 @@ class Records:
         if record.contig != contig:
             self._left.add(contig)
         if record.contig in self._left or (record.contig == contig and record.position < position):
-            self._tally.note(Reason.VCF_UNSORTED, record.line)
+            self._tally.note(FileReason.VCF_UNSORTED, record.line)
         self._last = (record.contig, record.position)
 
     def _compare_ref(self, record: _Record) -> None:
@@ -144,7 +144,7 @@ class Records:
         fault = alleles.ref_fault(ref)
         last = record.position - 1 + (1 if fault else len(ref))
         if last > length:
-            raise _Fault(Reason.VCF_PAST_END, last=last, contig=record.contig, length=f"{length:,}")
+            raise _Fault(FileReason.VCF_PAST_END, last=last, contig=record.contig, length=f"{length:,}")
         if fault:
             raise _Fault(fault, ref=shown(record.columns[3]))
         record.ref = ref
@@ -156,7 +156,7 @@ class Records:
             self._tally.ref_matched += agrees
         if not agrees:
             where = {"contig": record.contig, "position": record.position}
-            raise _Fault(Reason.VCF_REF_MISMATCH, ref=shown(ref, QUOTED_BASES), found=shown(found, QUOTED_BASES), **where)
+            raise _Fault(FileReason.VCF_REF_MISMATCH, ref=shown(ref, QUOTED_BASES), found=shown(found, QUOTED_BASES), **where)
 
     def _read_genotype(self, record: _Record) -> None:
         column = self._header.sample_column
@@ -167,15 +167,15 @@ class Records:
         if b"GT" not in keys or keys.index(b"GT") >= len(values) or not values[keys.index(b"GT")]:
             return
         if keys.count(b"GT") > 1:
-            raise _Fault(Reason.VCF_GENOTYPE_TWICE)
+            raise _Fault(FileReason.VCF_GENOTYPE_TWICE)
         text = values[keys.index(b"GT")].decode("utf-8", "backslashreplace")
         record.genotype_text = stored(text)
         read = genotype.parse(text)
         if read is None:
-            raise _Fault(Reason.VCF_GENOTYPE_SYNTAX, genotype=shown(text), sample=self._sample)
+            raise _Fault(FileReason.VCF_GENOTYPE_SYNTAX, genotype=shown(text), sample=self._sample)
         alts = 0 if record.alts == [b"."] else len(record.alts)
         if read.highest > alts:
-            raise _Fault(Reason.VCF_GENOTYPE_INDEX, genotype=shown(text), index=read.highest, count=alts)
+            raise _Fault(FileReason.VCF_GENOTYPE_INDEX, genotype=shown(text), index=read.highest, count=alts)
         record.genotype = read
 
     def _allele(self, record: _Record, index: int, alt: bytes) -> Verdict:
@@ -185,7 +185,7 @@ class Records:
             return _verdict(record, index, alt, Outcome.REFUSED, wrong, wrong.say(alt=shown(alt)))
         uncarried = self._uncarried(record, index)
         if uncarried:
-            outcome = Outcome.NOT_CARRIED if uncarried is Reason.VCF_NOT_CARRIED else Outcome.NO_CALL
+            outcome = Outcome.NOT_CARRIED if uncarried is FileReason.VCF_NOT_CARRIED else Outcome.NO_CALL
             words = uncarried.say(sample=self._sample, genotype=shown(record.genotype_text))
             return _verdict(record, index, alt, outcome, uncarried, words)
         parked = self._parked(record, upper)
@@ -193,61 +193,61 @@ class Records:
             return self._event(record, index, alt, events.end_of(record.columns[INFO_COLUMN], record.position, index))
         if parked:
             limit, length = self._tally.limits.max_allele, len(alt)
-            length = len(record.ref) if parked is Reason.VCF_REF_TOO_LONG else length
+            length = len(record.ref) if parked is FileReason.VCF_REF_TOO_LONG else length
             return _verdict(record, index, alt, Outcome.PARKED, parked, parked.say(alt=shown(alt), length=length, limit=limit))
         return _accepted(record, index, alt)
 
     def _event(self, record: _Record, index: int, alt: bytes, end: int | None) -> Verdict:
         """A symbolic deletion, duplication or inversion: accepted where its END says which bases it is about."""
         if events.contradicts(record.columns[INFO_COLUMN]):
-            words = Reason.VCF_END_TWICE.say(alt=shown(alt))
-            return _verdict(record, index, alt, Outcome.PARKED, Reason.VCF_END_TWICE, words)
+            words = FileReason.VCF_END_TWICE.say(alt=shown(alt))
+            return _verdict(record, index, alt, Outcome.PARKED, FileReason.VCF_END_TWICE, words)
         limit, length = self._tally.limits.max_event, self._reference.contigs[record.contig].length
         fault = events.fault(record.position, end, contig_length=length, longest=limit)
         if fault is None:
             return _accepted(record, index, alt, end or 0)
-        spans = f"{(end or 0) - record.position:,}" if fault is Reason.VCF_EVENT_TOO_LONG else f"{length:,}"
-        outcome = Outcome.PARKED if fault in (Reason.VCF_END_MISSING, Reason.VCF_EVENT_TOO_LONG) else Outcome.REFUSED
+        spans = f"{(end or 0) - record.position:,}" if fault is FileReason.VCF_EVENT_TOO_LONG else f"{length:,}"
+        outcome = Outcome.PARKED if fault in (FileReason.VCF_END_MISSING, FileReason.VCF_EVENT_TOO_LONG) else Outcome.REFUSED
         words = fault.say(alt=shown(alt), end=end, contig=record.contig, length=spans, limit=f"{limit:,}")
         return _verdict(record, index, alt, outcome, fault, words)
 
-    def _uncarried(self, record: _Record, index: int) -> Reason | None:
+    def _uncarried(self, record: _Record, index: int) -> FileReason | None:
         """Why this allele does not count for the sample; None where it does."""
         if self._header.sample_column is None:
             return None
         if record.genotype is None:
-            return Reason.VCF_GENOTYPE_MISSING
+            return FileReason.VCF_GENOTYPE_MISSING
         if record.genotype.carries(index):
             return None
         if record.genotype.missing:
-            return Reason.VCF_NO_CALL
-        return Reason.VCF_HALF_CALL if record.genotype.partial else Reason.VCF_NOT_CARRIED
+            return FileReason.VCF_NO_CALL
+        return FileReason.VCF_HALF_CALL if record.genotype.partial else FileReason.VCF_NOT_CARRIED
 
-    def _parked(self, record: _Record, upper: bytes) -> Reason | None:
+    def _parked(self, record: _Record, upper: bytes) -> FileReason | None:
         longest = self._tally.limits.max_allele
         by_alt = alleles.alt_parked(upper)
         if by_alt:
             return by_alt
         if b"N" in record.ref:
-            return Reason.VCF_REF_UNKNOWN_BASE
+            return FileReason.VCF_REF_UNKNOWN_BASE
         if len(record.ref) > longest:
-            return Reason.VCF_REF_TOO_LONG
-        return Reason.VCF_ALT_TOO_LONG if len(upper) > longest else None
+            return FileReason.VCF_REF_TOO_LONG
+        return FileReason.VCF_ALT_TOO_LONG if len(upper) > longest else None
 
 
 def _accepted(record: _Record, index: int, alt: bytes, end: int = 0) -> Verdict:
-    flags: list[Reason] = []
+    flags: list[FileReason] = []
     words: list[str] = []
     caller = record.columns[6]
     if caller not in (b"PASS", b".", b""):
-        flags.append(Reason.VCF_FILTER)
-        words.append(Reason.VCF_FILTER.say(filter=shown(caller)))
+        flags.append(FileReason.VCF_FILTER)
+        words.append(FileReason.VCF_FILTER.say(filter=shown(caller)))
     if record.genotype is not None and record.genotype.partial:
-        flags.append(Reason.VCF_HALF_CALL_CARRIED)
-        words.append(Reason.VCF_HALF_CALL_CARRIED.say(genotype=shown(record.genotype_text)))
+        flags.append(FileReason.VCF_HALF_CALL_CARRIED)
+        words.append(FileReason.VCF_HALF_CALL_CARRIED.say(genotype=shown(record.genotype_text)))
     if not (record.columns[3] + alt).isupper():
-        flags.append(Reason.VCF_LOWER_CASE)
-        words.append(Reason.VCF_LOWER_CASE.say())
+        flags.append(FileReason.VCF_LOWER_CASE)
+        words.append(FileReason.VCF_LOWER_CASE.say())
     return _verdict(record, index, alt.upper(), Outcome.ACCEPTED, None, " ".join(words), tuple(flags), end)
 
 
@@ -256,9 +256,9 @@ def _verdict(
     index: int,
     alt: bytes,
     outcome: Outcome,
-    code: Reason | None,
+    code: FileReason | None,
     reason: str,
-    flags: tuple[Reason, ...] = (),
+    flags: tuple[FileReason, ...] = (),
     end: int = 0,
 ) -> Verdict:
     read = record.genotype

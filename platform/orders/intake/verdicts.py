@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from foundation.reasons import Reason
+from foundation.file_reasons import FileReason
 from orders.intake.errors import FileRefused
 
 
@@ -63,9 +63,9 @@ class Verdict:
     line: int  # of the text after decompression, from 1
     outcome: Outcome
     alt_index: int = 0  # as in the genotype, from 1; 0 where the record was not read as far, and for sequences
-    code: Reason | None = None  # why it is not accepted
+    code: FileReason | None = None  # why it is not accepted
     reason: str = ""  # the same in words; for an accepted item the words of its flags
-    flags: tuple[Reason, ...] = ()  # said about an accepted item
+    flags: tuple[FileReason, ...] = ()  # said about an accepted item
     contig: str = ""  # the reference's name, where the contig is known
     submitted_contig: str = ""  # the file's name for it
     position: int = 0  # 1-based
@@ -97,7 +97,7 @@ BOUNDARY = Boundary()
 class Problem:
     """Something about the file as a whole; fatal ones refuse it."""
 
-    code: Reason
+    code: FileReason
     line: int | None
     reason: str
     fatal: bool
@@ -132,7 +132,7 @@ class FileVerdict:
     records: int  # records, sequences or reads
     items: int  # records × ALT
     counts: Mapping[Outcome, int]  # add up to items
-    codes: Mapping[Reason, int]  # items by reason code and by flag
+    codes: Mapping[FileReason, int]  # items by reason code and by flag
     reference: str | None
     reference_digest: str | None
     build: BuildProof
@@ -174,9 +174,9 @@ class Tally:
     lengths_contradicting: list[str] = field(default_factory=list)
     ref_checked: int = 0
     ref_matched: int = 0
-    notes: dict[Reason, Problem] = field(default_factory=dict)
+    notes: dict[FileReason, Problem] = field(default_factory=dict)
 
-    def note(self, reason: Reason, line: int | None, **values: object) -> None:
+    def note(self, reason: FileReason, line: int | None, **values: object) -> None:
         """Say something once, with the first line it was seen on and the number of lines."""
         first = self.notes.get(reason)
         if first is None:
@@ -187,7 +187,7 @@ class Tally:
     def count(self, items: int, *, line: int) -> None:
         """One more record with so many ALT, or one more sequence; raises FileRefused above the limit."""
         if self.items + items > self.limits.max_items:
-            raise FileRefused(Reason.FILE_TOO_MANY_ITEMS, at_line=line, limit=f"{self.limits.max_items:,}")
+            raise FileRefused(FileReason.FILE_TOO_MANY_ITEMS, at_line=line, limit=f"{self.limits.max_items:,}")
         self.records += 1
         self.items += items
 

@@ -13,6 +13,7 @@ from accounts.services import actor_for
 from audit import services as audit
 from foundation import clock
 from foundation.actor import Actor, process
+from foundation.file_reasons import FileReason
 from foundation.reasons import Reason
 from orders import checking as intake_checking
 from orders import uploads, validation
@@ -234,7 +235,7 @@ def _validated(at: Opened, case: Case) -> list[Objection]:
     row, intake, said = case.row, case.row.intake, []
     for problem in intake.problems if intake else ():
         if problem.get("fatal"):
-            column = "sample" if problem["code"] in (Reason.VCF_SAMPLE_CHOICE, Reason.VCF_UNKNOWN_SAMPLE) else "file"
+            column = "sample" if problem["code"] in (FileReason.VCF_SAMPLE_CHOICE, FileReason.VCF_UNKNOWN_SAMPLE) else "file"
             line = f"Line {problem['line']:,}: " if problem.get("line") else ""
             said.append(Objection(column, line + problem["reason"], problem["code"]))
     read = _with_intake(case.read, row)

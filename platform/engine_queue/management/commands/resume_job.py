@@ -9,7 +9,7 @@ from engine_queue import attention
 from engine_queue.errors import QueueError
 from engine_queue.models import Job
 from foundation.errors import Refused
-from foundation.reasons import Reason
+from foundation.reasons import WORDS
 
 
 class Command(BaseCommand):
@@ -38,8 +38,7 @@ class Command(BaseCommand):
 
     def _list(self) -> None:
         waiting = Job.objects.filter(state="queued").exclude(attention="").select_related("run").order_by("rank", "due_at", "id")
-        words = {str(reason): reason.words for reason in Reason}
         for job in waiting:
-            self.stdout.write(f"{job.pk:>8}  order {job.run.order_id or '–'}  {words.get(job.attention, job.attention)}")
+            self.stdout.write(f"{job.pk:>8}  order {job.run.order_id or '–'}  {WORDS.get(job.attention, job.attention)}")
         if not waiting:
             self.stdout.write("no job waits for a person")
