@@ -250,17 +250,15 @@ class Reason(ReasonCode):
 
 ALL: tuple[ReasonCode, ...] = (*FileReason, *Reason)
 WORDS = {str(reason): reason.words for reason in ALL}
+_BY_CODE = {str(reason): reason for reason in ALL}
 
 RETIRED: frozenset[str] = frozenset()
 """Codes that once had a meaning and are never given another."""
 
 
 def known(code: str) -> ReasonCode:
-    """The reason with this code; a ValueError where there is none."""
-    for kind in (FileReason, Reason):
-        if code in WORDS and code in kind:
-            return kind(code)
-    raise ValueError(f"no reason has the code {code}")
+    """The reason with this code; a KeyError where there is none."""
+    return _BY_CODE[code]
 
 
 def page() -> str:

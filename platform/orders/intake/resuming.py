@@ -65,7 +65,7 @@ def tally_resumed(tally: Tally, state: State) -> None:
 
 def reason_of(code: str) -> FileReason:
     """The reason with this code, which a state of this format has."""
-    return FileReason(code)
+    return next(reason for reason in FileReason if reason == code)
 
 
 def place(values: Sequence[int]) -> Place:
