@@ -44,10 +44,17 @@ def order_of(event: Event) -> str:
 
 def _cells(event: Event, zone: ZoneInfo, accession: str) -> Cells:
     told = line(event, zone)
-    facts = json.dumps(event.facts, ensure_ascii=False, sort_keys=True) if event.facts else ""
+    said = {
+        "action": event.action,
+        "object": event.object_type,
+        "reason": event.reason,
+        "origin": event.origin,
+        "facts": event.facts,
+    }
+    kept = json.dumps(said, ensure_ascii=False, sort_keys=True)
     return (
         event.at.isoformat(), in_full(event.at, zone), event.actor_name, told.origin, told.what, told.about, accession, told.reason,
-        told.facts, facts, event.object_id, str(event.id),
+        told.facts, kept, event.object_id, str(event.id),
     )  # fmt: skip
 
 

@@ -109,16 +109,16 @@ def _make(report: AuditReport) -> None:
 
 
 def _proof(folder: Path, written: list[Written]) -> tuple[str, ...]:
-    """The files that prove the events, where the report names any and the anchors are within reach."""
+    """The files that prove the events, where the report names any that anchors hold which are within reach."""
     events = sorted({event for one in written for event in one.events})
     if not events:
         return ()
     try:
-        proof.write(folder, events)
+        proven = proof.write(folder, events)
     except OSError as error:
         log.warning("audit_report.without_proof", error=type(error).__name__)
         return ()
-    return proof.FILES
+    return proof.FILES if proven else ()
 
 
 def _csv(table: Table, folder: Path, progress: _Progress) -> Written:

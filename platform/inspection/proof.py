@@ -1,6 +1,7 @@
 """The proof in an audit pack: the links of its events, each stretch of them up to the next anchor, and those anchors.
 
-What lies between belongs to other events, of other laboratories too: of those only number and digest are told.
+What lies between belongs to other events, of other laboratories too: of those only number and digest are told. What no anchor holds
+yet is not proven: its events are named apart.
 """
 
 import json
@@ -28,35 +29,34 @@ _LINKS = f"""
 
 @dataclass
 class Stretch:
-    """Links [first, last]; the last one is anchored, unless no anchor has come since."""
+    """Links [first, last]; the last one is anchored."""
 
     first: int
     last: int
 
 
-def write(folder: Path, events: Sequence[int]) -> None:
-    """Write `FILES` for these events. Raises `OSError` where the anchors cannot be read."""
-    seqs, unsealed = _sealed(events)
-    heads = list(_anchors(seqs))
-    ours = frozenset(events)
+def write(folder: Path, events: Sequence[int]) -> int:
+    """Write `FILES` for these events; how many of them are proven. Raises `OSError` where the anchors cannot be read."""
+    links = _links_of(events)
+    heads = list(_anchors(sorted(links)))
+    seqs = [seq for seq in sorted(links) if heads and seq <= heads[-1][0]]
+    ours = frozenset(links[seq] for seq in seqs)
     with (folder / CHAIN).open("w", encoding="utf-8") as out:
         for stretch in _stretches(seqs, [seq for seq, _ in heads]):
             _write_links(out, stretch, ours)
     (folder / ANCHORS).write_bytes(b"".join(line + b"\n" for _, line in heads))
-    (folder / UNSEALED).write_text("".join(f"{event}\n" for event in unsealed), encoding="utf-8")
+    (folder / UNSEALED).write_text("".join(f"{event}\n" for event in events if event not in ours), encoding="utf-8")
     (folder / VERIFIER).write_bytes((Path(settings.BASE_DIR) / "templates" / "inspection" / VERIFIER).read_bytes())
+    return len(ours)
 
 
-def _sealed(events: Sequence[int]) -> tuple[list[int], list[int]]:
-    """The numbers of their links in order, and the events that have none yet."""
-    seqs: list[int] = []
-    unsealed: list[int] = []
+def _links_of(events: Sequence[int]) -> dict[int, int]:
+    """Number of the link → event, of those that are sealed."""
+    found: dict[int, int] = {}
     for first in range(0, len(events), _BATCH):
         batch = events[first : first + _BATCH]
-        found = dict(Link.objects.filter(event_id__in=batch).values_list("event_id", "seq"))
-        seqs.extend(found.values())
-        unsealed.extend(event for event in batch if event not in found)
-    return sorted(seqs), unsealed
+        found |= Link.objects.filter(event_id__in=batch).values_list("seq", "event_id")
+    return found
 
 
 def _anchors(seqs: Sequence[int]) -> Iterator[tuple[int, bytes]]:
@@ -74,21 +74,20 @@ def _anchors(seqs: Sequence[int]) -> Iterator[tuple[int, bytes]]:
                 seq = next(wanted, None)
 
 
-def _stretches(seqs: Iterable[int], heads: Sequence[int]) -> Iterator[Stretch]:
-    """Each link up to its anchor; stretches that meet are one."""
+def _stretches(seqs: Iterable[int], heads: Iterable[int]) -> Iterator[Stretch]:
+    """Each link up to its anchor, which there is; stretches that meet are one."""
     ends = iter(heads)
-    end = next(ends, None)
+    end = next(ends, 0)
     found: Stretch | None = None
     for seq in seqs:
-        while end is not None and end < seq:
-            end = next(ends, None)
-        last = end if end is not None else seq
+        while end < seq:
+            end = next(ends)
         if found is not None and seq <= found.last + 1:
-            found.last = max(found.last, last)
+            found.last = max(found.last, end)
             continue
         if found is not None:
             yield found
-        found = Stretch(seq, last)
+        found = Stretch(seq, end)
     if found is not None:
         yield found
 
