@@ -4,10 +4,11 @@ A line holds the time, the head, and the SHA-256 of the line before, across file
 line speaks for all before it. Whoever changes an event has to forge a line, and has no key.
 """
 
+import errno
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -55,7 +56,7 @@ class Anchor:
             if body["v"] != 1:
                 return None
             seen = (str(body["at"]), int(body["seq"]), str(body["hash"]), str(body["prev"]), str(body["key"]))
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
             return None
         return cls(file, number, *seen, said, found[2].decode(), sha256(line).hexdigest())
 
@@ -85,7 +86,7 @@ class Writer:
             self.name = names[-1]
             _drop_what_was_half_written(self.folder / self.name)
             self.size = (self.folder / self.name).stat().st_size
-            last = _last(self.folder / self.name)
+            last = _last(self.folder / _with_lines(self.folder, names))
             if last:
                 self.before, self.seq = last[-1].digest, last[-1].seq
                 self.recent = frozenset(digest for one in last for digest in (one.digest, one.before))
@@ -102,13 +103,7 @@ class Writer:
         said = json.dumps(body, separators=(",", ":")).encode()
         line = said[:-1] + f',"sig":"{self.key.sign(said).hex()}"}}'.encode()
         new = name != self.name
-        handle = os.open(self.folder / name, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        try:
-            os.write(handle, line + b"\n")
-            os.fsync(handle)
-            size = os.fstat(handle).st_size
-        finally:
-            os.close(handle)
+        size = _append(self.folder / name, line + b"\n")
         if new:
             _sync_folder(self.folder)
         self.name, self.size, self.before, self.seq = name, size, sha256(line).hexdigest(), head.seq
@@ -158,6 +153,30 @@ def _last(path: Path) -> list[Anchor]:
         file.seek(max(0, path.stat().st_size - _TAIL))
         found = [Anchor.read(line, path.name, 0) for line in file.read().splitlines()]
     return [one for one in found if one is not None] if found and found[-1] is not None else []
+
+
+def _with_lines(folder: Path, names: Sequence[str]) -> str:
+    """The newest file with anything in it: a disk that was full leaves an empty one behind."""
+    return next((name for name in reversed(names) if (folder / name).stat().st_size), names[-1])
+
+
+def _append(path: Path, line: bytes) -> int:
+    """Write a line behind the file and see it on the disk; how long the file is then. A line that does not get there whole is taken
+    back, and the `OSError` raised.
+    """
+    handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    try:
+        before = os.fstat(handle).st_size
+        try:
+            if os.write(handle, line) != len(line):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            os.fsync(handle)
+        except OSError:
+            os.ftruncate(handle, before)
+            raise
+        return before + len(line)
+    finally:
+        os.close(handle)
 
 
 def _drop_what_was_half_written(path: Path) -> None:

@@ -73,6 +73,7 @@ class Anchoring:
     def __init__(self) -> None:
         self.writer: anchors.Writer | None = None
         self.anchored_at = self.said_at = -1e9
+        self.failed = False  # the last anchor could not be written
 
     def begin(self, head: Head) -> None:
         """Take up the anchors where they end; the very first holds the empty chain. Whatever does not fit is told loudly."""
@@ -109,9 +110,13 @@ class Anchoring:
                 self.writer = anchors.Writer(settings.AUDIT_ANCHORS, keys.signing())
             written = self._written(self.writer, head)
         except OSError as error:
+            self.failed = True
             self._trouble(f"the anchor cannot be written: {error.strerror}")
             return
         _say(anchored_at=clock.now(), anchored_seq=head.seq, anchor=written)
+        if self.failed:
+            self.failed = False
+            Sealing.objects.exclude(trouble="").update(trouble_at=clock.now())  # a check looks at what has come of it
 
     def _written(self, writer: anchors.Writer, head: Head) -> str:
         try:
@@ -129,8 +134,9 @@ class Anchoring:
         return "the chain is shorter than what was anchored" if writer.seq > head.seq else ""
 
     def _trouble(self, words: str) -> None:
+        """Told again and again it is the same trouble, of the time when it began."""
         log.error("audit.anchors", trouble=words, folder=str(settings.AUDIT_ANCHORS))
-        _say(trouble=words[:300], trouble_at=clock.now())
+        Sealing.objects.exclude(trouble=words[:300]).update(trouble=words[:300], trouble_at=clock.now())
 
 
 def _locked() -> bool:

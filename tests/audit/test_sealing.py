@@ -1,5 +1,7 @@
 """Events are sealed once committed, in the order of their transactions, and nobody who writes them waits for it."""
 
+import errno
+import os
 from datetime import timedelta
 from pathlib import Path
 from threading import Event as Flag
@@ -172,6 +174,44 @@ def test_a_half_written_anchor_is_dropped_and_the_next_follows_the_last_whole_on
     assert anchors._last(path)[-1].before == first and path.read_bytes().count(b"\n") == 2
 
 
+def whole(folder: Path) -> list[anchors.Anchor]:
+    """Every line, each of which follows from the one before."""
+    found = [anchors.Anchor.read(line, file, number) for file, number, line in anchors.lines(folder, anchors.sizes(folder))]
+    known = [one for one in found if one is not None]
+    assert len(known) == len(found)
+    assert [one.before for one in known] == [anchors.FIRST, *(one.digest for one in known[:-1])]
+    return known
+
+
+@pytest.mark.parametrize("left", [b"", b'{"v":1'])
+def test_a_day_that_was_begun_on_a_full_disk_does_not_part_the_next_anchor_from_the_last(tmp_path: Path, left: bytes) -> None:
+    now = clock.now()
+    Writer(tmp_path, keys.signing()).write(head(1), now)
+    (tmp_path / f"{now + timedelta(days=1):%Y-%m-%d}.anchors").write_bytes(left)
+    Writer(tmp_path, keys.signing()).write(head(2), now + timedelta(days=1))
+    assert [one.seq for one in whole(tmp_path)] == [1, 2]
+
+
+@pytest.mark.parametrize("call", ["write", "fsync"])
+def test_an_anchor_that_does_not_reach_the_disk_whole_is_taken_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: str
+) -> None:
+    writer, now, write = Writer(tmp_path, keys.signing()), clock.now(), os.write
+
+    def broken(handle: int, line: bytes = b"") -> int:
+        if call == "write":
+            return write(handle, line[:100])
+        raise OSError(errno.EIO, "Input/output error")
+
+    writer.write(head(1), now)
+    for day in (0, 1):
+        with monkeypatch.context() as patched, pytest.raises(OSError, match=r"\w"):
+            patched.setattr(os, call, broken)
+            writer.write(head(2), now + timedelta(days=day))
+        writer.write(head(2 + day), now + timedelta(days=day))
+    assert [one.seq for one in whole(tmp_path)] == [1, 2, 3]
+
+
 @pytest.mark.parametrize("change", ["gone", "longer", "shorter"])
 def test_anchors_that_somebody_else_touched_are_noticed_before_the_next_is_written(tmp_path: Path, change: str) -> None:
     writer = Writer(tmp_path, keys.signing())
@@ -219,3 +259,17 @@ def test_a_folder_that_cannot_be_written_is_told_and_the_sealer_lives(tmp_path: 
     settings.AUDIT_ANCHORS = tmp_path / "file" / "below"
     keeping.Anchoring().begin(Head())
     assert "cannot be" in Sealing.objects.get().trouble
+
+
+@pytest.mark.django_db
+def test_a_folder_that_stays_unwritable_is_one_trouble_and_asks_for_a_check_when_it_is_over(tmp_path: Path, settings) -> None:
+    settings.AUDIT_ANCHORS = tmp_path / "file" / "below"
+    (tmp_path / "file").touch()
+    anchoring = keeping.Anchoring()
+    anchoring.anchor(Head())
+    begun = Sealing.objects.get().trouble_at
+    anchoring.anchor(Head())
+    assert Sealing.objects.get().trouble_at == begun
+    (tmp_path / "file").unlink()
+    anchoring.anchor(Head())
+    assert Sealing.objects.get().trouble_at > begun

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import re
 from datetime import timedelta
 from pathlib import Path
 from random import Random
@@ -126,6 +127,10 @@ def edited(path: Path, number: int) -> None:
     path.write_bytes(b"\n".join([*lines[:number], text, *lines[number + 1 :]]) + b"\n")
 
 
+def renumbered(path: Path, number: bytes) -> None:
+    path.write_bytes(re.sub(rb'"seq":\d+', b'"seq":' + number, path.read_bytes(), count=1))
+
+
 def forged(folder: Path) -> None:
     """A line more, with somebody else's key."""
     writer = Writer(folder, keys._private("somebody else's secret, long enough"))
@@ -143,6 +148,7 @@ ANCHORS = {
         lambda folder: first_file(folder).write_bytes(first_file(folder).read_bytes() + b"{}\n"),
         "anchor.line",
     ),
+    "a number that is none": (lambda folder: renumbered(first_file(folder), b"1e999"), "anchor.line"),
     "a line more": (forged, "anchor.signature"),
     "the newest line": (lambda folder: without_line(last_file(folder), -1), "anchor.mark"),
 }
