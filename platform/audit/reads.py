@@ -17,7 +17,8 @@ WINDOW = timedelta(minutes=10)
 _NOTE = """
     INSERT INTO audit_lastread AS known (organisation_id, actor_id, action, object_type, object_id, at)
     VALUES (%s, %s, %s, %s, %s, %s)
-    ON CONFLICT (actor_id, action, object_type, object_id) DO UPDATE SET at = excluded.at WHERE known.at <= %s
+    ON CONFLICT (actor_id, action, object_type, object_id) DO UPDATE SET at = greatest(known.at, excluded.at)
+    WHERE NOT known.at BETWEEN %s AND %s
     RETURNING 1
 """
 
@@ -38,11 +39,13 @@ def seen(
     if actor.id is None:
         return
     now, kind, key = clock.now(), obj._meta.label_lower, str(obj.pk)
-    known = LastRead.objects.filter(actor_id=actor.id, action=action, object_type=kind, object_id=key, at__gt=now - WINDOW)
+    since, until = now - WINDOW + timedelta(microseconds=1), now + WINDOW  # what a clock wrote that ran further ahead hides nothing
+    of = {"actor_id": actor.id, "action": action, "object_type": kind, "object_id": key}
+    known = LastRead.objects.filter(at__range=(since, until), **of)
     if known.exists():
         return
     with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute(_NOTE, [organisation_id, actor.id, action, kind, key, now, now - WINDOW])
+        cursor.execute(_NOTE, [organisation_id, actor.id, action, kind, key, now, since, until])
         if cursor.fetchone() is not None:
             services.record_all(
                 services.event(actor=actor, action=action, obj=obj, organisation_id=one, facts=facts)

@@ -46,6 +46,15 @@ def test_looking_again_and_again_is_one_event_in_ten_minutes(ward, monkeypatch):
         assert seen() == events, minutes
 
 
+def test_a_look_by_a_clock_that_ran_ahead_hides_none_of_later(ward, monkeypatch):
+    order, client, source = ward.order(), ward.analyst(), clock._source
+    monkeypatch.setattr(clock, "_source", lambda: source() + timedelta(days=1))
+    read(client, "order", order.pk)
+    monkeypatch.setattr(clock, "_source", source)
+    read(client, "order", order.pk)
+    assert seen() == 2
+
+
 def test_another_person_or_another_order_is_another_look(ward):
     orders, clients = [ward.order(), ward.order()], [ward.analyst(), ward.requester()]
     for order in orders:
