@@ -53,21 +53,30 @@ def prove(*, actor: Actor, about: About, given: str, method: str = "password") -
 
     Called outside of a transaction, so that what it tells stays whatever becomes of the deed.
     """
-    user = User.objects.filter(pk=actor.id, is_active=True, responsible=None).first() if actor.id else None
-    if user is None or actor.token:
-        raise NotProven("Programs prove nothing: a person does this on a page.", code="step-up.no-person")
-    horizon = clock.now() - WITHIN
-    failed = Event.objects.filter(object_type="accounts.user", object_id=str(user.pk), action=REFUSED, at__gt=horizon).count()
-    if failed >= TRIES:
-        raise TooManyTries(code="step-up.too-many")
-    if not METHODS[method](user, given):
-        with transaction.atomic():
-            audit.record(actor=actor, action=REFUSED, obj=user, organisation_id=about.organisation_id, facts={"method": method})
+    with transaction.atomic():
+        people = User.objects.select_for_update(no_key=True).filter(is_active=True, responsible=None)
+        user = people.filter(pk=actor.id).first() if actor.id else None
+        if user is None or actor.token:
+            raise NotProven("Programs prove nothing: a person does this on a page.", code="step-up.no-person")
+        proven = _answered(user, actor, about, given, method)
+    if not proven:
         raise NotProven(code="step-up.refused")
     return StepUp.objects.create(
         organisation_id=about.organisation_id, user=user, object_type=about.row._meta.label_lower, object_id=str(about.row.pk),
         content_sha256=about.sha256, method=method, at=clock.now(),
     )  # fmt: skip
+
+
+def _answered(user: User, actor: Actor, about: About, given: str, method: str) -> bool:
+    """Whether it is he, asked one at a time, so that nobody guesses twice at once. Raises `TooManyTries`."""
+    horizon = clock.now() - WITHIN
+    failed = Event.objects.filter(object_type="accounts.user", object_id=str(user.pk), action=REFUSED, at__gt=horizon).count()
+    if failed >= TRIES:
+        raise TooManyTries(code="step-up.too-many")
+    if METHODS[method](user, given):
+        return True
+    audit.record(actor=actor, action=REFUSED, obj=user, organisation_id=about.organisation_id, facts={"method": method})
+    return False
 
 
 def spend(step_up: StepUp, *, actor: Actor, about: About) -> None:
