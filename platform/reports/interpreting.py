@@ -8,6 +8,7 @@ from audit import services as audit
 from foundation import clock
 from foundation.actor import Actor
 from foundation.errors import NotPermitted, Refused, Stale
+from foundation.printable import printable
 from orders.models import Order
 from reports import making
 from reports.models import Interpretation
@@ -70,7 +71,7 @@ def edit(locked: Order, actor: Actor, text: str, expected: int) -> Interpretatio
 def cleaned(text: str) -> str:
     """Printable text in paragraphs. Raises `TooLong`."""
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    said = "\n".join("".join(c if c.isprintable() else " " for c in line).rstrip() for line in lines).strip()
+    said = "\n".join(printable(line).rstrip() for line in lines).strip()
     if len(said) > LONGEST:
         raise TooLong(code="report.interpretation-too-long")
     return said

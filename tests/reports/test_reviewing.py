@@ -6,7 +6,7 @@ from accounts.roles import Role
 from engine_queue.models import Run
 from foundation.errors import NotPermitted, Stale
 from orders.errors import InvalidOrder
-from reports import document, release, reviewing, services
+from reports import document, interpreting, release, reviewing, services
 from reports.content import parse
 from reports.models import ReportVersion, Review
 from tests.factories import make_actor, make_order
@@ -43,6 +43,11 @@ def test_approval_keeps_what_was_seen_and_makes_the_version_to_sign_with_the_wor
         "study",
         lab.user(Role.ANALYST).pk,
     )
+
+
+def test_an_interpretation_keeps_the_joiners_that_a_script_is_spelt_with_and_no_character_that_hides(order, lab):
+    signers.interpret(order, lab, "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645\u202e x\r\n\r\ny\x00")
+    assert interpreting.last(order).text == "\u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u0645  x\n\ny"
 
 
 def test_of_two_reviewers_the_second_reads_who_was_quicker(order, lab):
