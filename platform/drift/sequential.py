@@ -92,7 +92,8 @@ class WindowTest:
 class Whitened:
     """The same test on what the last window does not foretell of this one: the laboratories' mix wanders slowly.
 
-    The first `fitted` means give level and autocorrelation, once; then the distance of a window is |(m − μ) − φ (m₋₁ − μ)|.
+    The first `fitted` means give level and autocorrelation, once (none where it is not distinct from chance); then the distance of
+    a window is |(m − μ) − φ (m₋₁ − μ)|.
     """
 
     test: WindowTest = field(default_factory=WindowTest)
@@ -119,7 +120,9 @@ class Whitened:
         off = np.asarray(means) - np.mean(means)
         spread = float(off[:-1] @ off[:-1])
         slope = float(off[1:] @ off[:-1]) / spread if spread > 0 else 0.0
-        return replace(self, means=means[-1:], level=float(np.mean(means)), slope=min(max(slope, 0.0), self.test.plan.steepest))
+        plan = self.test.plan
+        slope = 0.0 if slope < plan.least_slope else min(slope, plan.steepest)
+        return replace(self, means=means[-1:], level=float(np.mean(means)), slope=slope)
 
 
 @dataclass(frozen=True, slots=True)

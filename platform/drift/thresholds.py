@@ -19,6 +19,8 @@ class WindowPlan:
     gate: float = 0.05  # the Kolmogorov-Smirnov distance of the merged windows that is worth a page
     fitted: int = 60  # windows the autocorrelation is taken from, before the burn-in of the pre-whitened test
     steepest: float = 0.95  # largest autocorrelation that is taken out
+    least_slope: float = 0.26  # two standard errors of an autocorrelation of 60 windows; a smaller one is taken for none
+    margin: float = 1.25  # a stream's own gate: so many times the largest merged distance of its first windows
     gross: float = 0.25  # distance of a single hour that pages at once
 
 
