@@ -124,7 +124,7 @@ def _preliminary(actor: Actor, order: Order, data: Mapping[str, str]) -> tuple[s
 
 def _return(actor: Actor, order: Order, data: Mapping[str, str]) -> tuple[str, None]:
     reviewing.send_back(order=order, actor=actor, seen=_seen(data), note=data.get("note", ""))
-    return f"Order {order.accession} is run again. It comes back to review when that is scored.", None
+    return f"Order {order.accession} is run again, with the due times it had. It comes back to review when that is scored.", None
 
 
 def _reject(actor: Actor, order: Order, data: Mapping[str, str]) -> tuple[str, None]:

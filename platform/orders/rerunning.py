@@ -21,7 +21,10 @@ _PINNED = (
 
 
 def run_again(*, locked: Order, of: Run, actor: Actor, reason: str) -> Run:
-    """Put a locked order back into analysis with another run of `of`; it comes back to review when that one is scored."""
+    """Put a locked order back into analysis with another run of `of`; it comes back to review when that one is scored.
+
+    Due times were promised at acceptance: a return moves neither, so that nothing late is hidden by it.
+    """
     now = clock.now()
     run = Run.objects.create(
         **{name: getattr(of, name) for name in _PINNED}, kind=RunKind.REPEAT, supersedes=of, seed=secrets.randbits(63),

@@ -8,6 +8,7 @@ from accounts.models import Membership, User
 from foundation import clock
 from orders.models import HoldRequest, Order
 from tests.dashboard.people import Ward
+from tests.forging import forge
 
 pytestmark = pytest.mark.django_db
 DEEDS = {
@@ -86,8 +87,7 @@ def test_who_has_left_the_laboratory_finds_no_order(ward: Ward, order: Order, de
 @pytest.mark.parametrize("deed", DEEDS)
 @pytest.mark.parametrize("state", ["cancelled", "reported"])
 def test_a_closed_order_is_not_steered_and_its_page_says_so(ward: Ward, order: Order, deed: str, state: str) -> None:
-    for step in ["cancelled"] if state == "cancelled" else ["in_analysis", "awaiting_review", "reported"]:
-        Order.objects.filter(pk=order.pk).update(state=step, ended_at=clock.now() if step == state else None)
+    forge(order, state=state, ended_at=clock.now())
     client = ward.analyst()
     response = client.post(reverse("order-urgency", args=[order.pk]), {**DEEDS[deed], "edits": 1})
     assert response.status_code == 409 and "This order is closed" in response.content.decode()

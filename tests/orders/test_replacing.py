@@ -16,6 +16,7 @@ from orders.errors import InvalidOrder, OrderConflict
 from orders.models import Intake, Order
 from orders.requests import OrderRequest
 from tests.factories import make_actor, make_order, make_organisation, make_ready_intake, make_request
+from tests.forging import forge
 from tests.orders.people import check_of, seen
 
 pytestmark = pytest.mark.django_db
@@ -124,8 +125,7 @@ def test_a_cancelled_order_is_not_replaced() -> None:
 
 def test_a_reported_order_stays_reported_and_is_linked() -> None:
     order = make_order()
-    for state in ("in_analysis", "awaiting_review", "reported"):
-        Order.objects.filter(pk=order.pk).update(state=state)
+    forge(order, state="reported")
     new = put_in_place(order)
     order.refresh_from_db()
     assert (order.state, order.replaced_by) == ("reported", new)

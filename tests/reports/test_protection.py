@@ -9,6 +9,7 @@ from accounts.roles import Role
 from foundation import clock
 from reports.content import digest
 from reports.models import ReportVersion, Signature
+from tests.forging import forge
 from tests.reports import cases, signers
 
 pytestmark = pytest.mark.django_db
@@ -188,6 +189,29 @@ def test_a_validation_is_approved_by_a_director_who_did_not_propose_it():
     refused(approve, lab.user(Role.REVIEWER).pk, record.pk, says="a director of the laboratory")
     refused("UPDATE registry_validationrecord SET environment = repeat('0', 64)", says="permission denied")
     refused("DELETE FROM registry_validationrecord")
+
+
+def test_an_order_is_not_reported_before_a_report_of_it_is_issued(waits, lab):
+    report = "UPDATE orders_order SET state = 'reported', ended_at = now() WHERE id = %s"
+    refused(report, waits.order_id, says="no report of this order is issued")
+    order = signers.scored(priority="stat", signers=2)
+    theirs = signers.laboratory_of(order)
+    given = {"order": order, "actor": theirs.actor(Role.REVIEWER), "seen": signers.seen(order, theirs).pk}
+    signers.sign(signers.reviewing.preliminary(**given), theirs.actor(Role.REVIEWER))
+    refused(report, order.pk, says="no report of this order is issued")  # a preliminary one is none
+    assert signers.signed(waits, lab).order.state == "reported"
+
+
+def test_a_preliminary_report_is_of_a_stat_order(order, lab):
+    insert("preliminary", signers.seen(order, lab), "a preliminary report is of a STAT order")
+    stat = signers.scored(priority="stat")
+    theirs = signers.laboratory_of(stat)
+    actor, seen = theirs.actor(Role.REVIEWER), signers.seen(stat, theirs).pk
+    version = signers.reviewing.preliminary(order=stat, actor=actor, seen=seen)
+    a_signature(version, theirs.user(Role.REVIEWER), "preliminary", step_up_id=signers.proof(version, actor).pk)
+    forge(stat, priority="routine", rank=3)
+    release = "UPDATE reports_reportversion SET state = 'released', released_at = now() WHERE id = %s"
+    refused(release, version.pk, says="a preliminary report is of a STAT order")
 
 
 def test_a_run_of_other_bits_than_were_validated_is_never_final():

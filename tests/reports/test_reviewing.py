@@ -71,12 +71,13 @@ def test_a_returned_order_is_another_run_and_comes_back_when_that_is_scored():
     lab, first = signers.laboratory_of(order), cases.newest_run(order)
     settled(first)
     order = cases.read(order)
-    draft = signers.seen(order, lab)
+    draft, dues = signers.seen(order, lab), (order.result_due, order.report_due)
     with pytest.raises(InvalidOrder):
         reviewing.send_back(order=order, actor=lab.actor(Role.REVIEWER), seen=draft.pk, note=" ")
     again = reviewing.send_back(order=order, actor=lab.actor(Role.REVIEWER), seen=draft.pk, note="flags everywhere")
     order = cases.read(order)
     assert (order.state, order.items_done, order.scored_at) == ("in_analysis", 0, None)
+    assert (order.result_due, order.report_due) == dues  # promised at acceptance
     assert (again.kind, again.supersedes, set(again.jobs.values_list("attempt", flat=True))) == ("repeat", first, {0})
     assert (again.model_version, again.protocol, again.item_set) == (first.model_version, first.protocol, first.item_set)
     settled(again)
