@@ -17,6 +17,7 @@ from demo.proteins import APP_END, ECOLI, MITOCHONDRIAL_GENES, RIBOSOMAL_GENES
 
 HERE = Path(__file__).parent
 WRAP = 60
+COMMON = 0.01  # frequency of the rarer allele
 LONG_FRAME = 600  # bases; the shortest open reading frame listed without a name
 
 # One contig of its own per slice: name, and the 1-based start in the source.
@@ -92,6 +93,27 @@ def app(data: Path) -> None:
     write_genes(folder / "app.genes.tsv", APP_CONTIG, [last_exon._replace(end=len(sequence))])
     lifted = list(lift(data / "vcf" / "platinum_NA12878_hg38_chr21.vcf.gz", sequence))
     (folder / "NA12878.vcf").write_text("\n".join(lifted) + "\n")
+    common = list(common_changes(data / "chr21_app" / "dbsnp149_clinvar201704_chr21_snvs.tsv.gz", sequence))
+    (folder / "common.vcf").write_text("\n".join(common) + "\n")
+
+
+def common_changes(source: Path, sequence: str) -> Iterator[str]:
+    """Single-base changes in the slice whose rarer allele has a frequency of at least 1 % in the 1000 Genomes, as a VCF."""
+    yield "##fileformat=VCFv4.2"
+    yield '##INFO=<ID=MAF,Number=1,Type=Float,Description="Frequency of the rarer allele, 1000 Genomes, from dbSNP 149">'
+    yield '##INFO=<ID=GRCH38,Number=1,Type=Integer,Description="Position on chr21 of GRCh38">'
+    yield f"##contig=<ID={APP_CONTIG},length={len(sequence)}>"
+    yield "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO"
+    with gzip.open(source, "rt") as rows:
+        next(rows)
+        for row in rows:
+            _, position, name, ref, alt, frequency = row.rstrip("\n").split("\t")[:6]
+            place = int(position) - APP_START + 1
+            if not 1 <= place <= len(sequence) or not frequency or float(frequency) < COMMON:
+                continue
+            if sequence[place - 1] != ref:
+                raise SystemExit(f"{name}: REF is {ref} and the slice has {sequence[place - 1]}")
+            yield f"{APP_CONTIG}\t{place}\t{name}\t{ref}\t{alt}\t.\t.\tMAF={frequency};GRCH38={position}"
 
 
 def find_protein(sequence: str, name: str, protein: str, *, whole: bool = True) -> Gene:

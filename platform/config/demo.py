@@ -1,4 +1,4 @@
-"""The demonstration laboratory: people, tests on real sequences, and one order. Only where DEMO=1.
+"""The demonstration laboratory: people, tests on real sequences, and an order. Only where DEMO=1.
 
 Everything here can be made again on top of itself: a second run adds nothing.
 """
@@ -73,7 +73,7 @@ def seed() -> dict[str, str]:
         laboratory, hospital = _organisations()
         passwords = dict(_people(laboratory, hospital))
         tests = _tests(laboratory)
-    _order(tests["isolate-panel"], hospital)
+    order(tests["isolate-panel"], hospital, "1", "ecoli/lexA_96.vcf", LEXA)
     return passwords
 
 
@@ -192,30 +192,48 @@ def _annotation(reference: Reference) -> Annotation:
     return made
 
 
-def _order(test: TestVersion, hospital: Organisation) -> Order:
-    """One routine order of 96 changes in lexA, placed by the requester as the form would place it."""
-    placed: Order | None = Order.objects.filter(placer_system=PLACER, placer_number="1").first()
+@dataclass(frozen=True)
+class Case:
+    """Whose specimen an order is of, and why it was ordered."""
+
+    patient: PatientDetails
+    identifier: str
+    type: str
+    source: str
+    indication: str
+    sample: str = ""
+
+
+LEXA = Case(
+    PatientDetails(mrn="88-1204", family_name="Muster", given_name="Maria", birth_date=date(1958, 3, 14), sex="female"),
+    "BC-2207", "Bacterial isolate", "Blood culture", "Demonstration: every sixth change of lexA",
+)  # fmt: skip
+
+
+def order(test: TestVersion, hospital: Organisation, number: str, file: str, case: Case) -> Order:
+    """A routine order under a number of the demonstration, placed by the requester as the form would place it; once."""
+    placed: Order | None = Order.objects.filter(placer_system=PLACER, placer_number=number).first()
     if placed is not None:
         return placed
     actor = actor_for(User.objects.get(email=PEOPLE[0].email))
-    vcf = Path(settings.BASE_DIR) / "demo" / "ecoli" / "lexA_96.vcf"
+    vcf = Path(settings.BASE_DIR) / "demo" / file
     intake = uploads.start_intake(
-        actor=actor, test_version=test, ordering_organisation_id=hospital.pk, chunks=[vcf.read_bytes()], filename=vcf.name
-    )
+        actor=actor, test_version=test, ordering_organisation_id=hospital.pk, chunks=[vcf.read_bytes()], filename=vcf.name,
+        sample=case.sample,
+    )  # fmt: skip
     checking.check_intake(intake.pk)
-    return services.place(actor=actor, request=_request(Intake.objects.get(pk=intake.pk)))
+    return services.place(actor=actor, request=_request(Intake.objects.get(pk=intake.pk), number, case))
 
 
-def _request(intake: Intake) -> OrderRequest:
+def _request(intake: Intake, number: str, case: Case) -> OrderRequest:
+    collected = clock.now() - timedelta(hours=3)
     return OrderRequest(
         intake_id=intake.pk,
         ordering_organisation_id=intake.ordering_organisation_id,
-        patient=PatientDetails(mrn="88-1204", family_name="Muster", given_name="Maria", birth_date=date(1958, 3, 14), sex="female"),
-        specimen=SpecimenDetails(
-            identifier="BC-2207", type="Bacterial isolate", source="Blood culture", collected_at=clock.now() - timedelta(hours=3)
-        ),
+        patient=case.patient,
+        specimen=SpecimenDetails(identifier=case.identifier, type=case.type, source=case.source, collected_at=collected),
         priority="routine",
-        indication="Demonstration: every sixth change of lexA",
+        indication=case.indication,
         placer_system=PLACER,
-        placer_number="1",
+        placer_number=number,
     )

@@ -19,7 +19,7 @@ class ItemSet(models.Model):
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     organisation_id = models.UUIDField(db_index=True)
-    kind = models.CharField(max_length=10)  # variant | sequence; of a question what is asked: score | continue | embed
+    kind = models.CharField(max_length=10)  # variant | track | sequence; of a question what is asked: score | continue | embed
     reference = models.ForeignKey(Reference, on_delete=models.PROTECT, null=True)
     count = models.PositiveIntegerField(default=0)
     frozen_at = models.DateTimeField(null=True)
@@ -54,6 +54,8 @@ class RunKind(models.TextChoices):
     SHADOW = "shadow"
     SENTINEL = "sentinel"
     QUESTION = "question"
+    BACKGROUND = "background"  # common variants of a region, for orders to be seen beside
+    TRACK = "track"  # one variant of another run again, base by base
 
 
 class Run(models.Model):
@@ -94,6 +96,9 @@ class Run(models.Model):
             models.CheckConstraint(  # what is asked is never STAT
                 condition=Q(test_version__isnull=False) | Q(kind="question", order_id=None, rank__gt=0),
                 name="run_of_a_test_or_question",
+            ),
+            models.CheckConstraint(
+                condition=~Q(kind__in=["background", "track"]) | Q(order_id=None, rank=4), name="run_beside_orders_waits_for_them"
             ),
             models.CheckConstraint(
                 condition=Q(items_done__lte=F("items_cut"), items_cut__lte=F("items_total")), name="run_counts_in_order"

@@ -131,6 +131,32 @@ class Annotation(models.Model):
         return self.name
 
 
+class Frequencies(models.Model):
+    """Common variants of a region of a reference, by the digest of the file that tells how common. Insert-only."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    name = models.CharField(max_length=80, unique=True)
+    reference = models.ForeignKey(Reference, on_delete=models.PROTECT, related_name="frequencies")
+    digest = models.CharField(max_length=64)  # SHA-256 of the file that was registered, uncompressed
+    contig = models.CharField(max_length=255)
+    start = models.PositiveBigIntegerField()  # 1-based; both ends are inside
+    end = models.PositiveBigIntegerField()
+    minimum = models.FloatField()  # frequency of those that were kept, at least
+    rows = models.JSONField()  # [[contig, position, ref, alt, frequency]]
+    sha256 = models.CharField(max_length=64)  # of the rows
+    source = models.TextField()  # where the figures come from
+    facts = models.JSONField()  # the file's name, how many were kept, and how many were not and why
+    created_at = models.DateTimeField()
+
+    def __str__(self) -> str:
+        return self.name
+
+    @property
+    def region(self) -> str:
+        """As people write it."""
+        return f"{self.contig}:{self.start:,}–{self.end:,}"
+
+
 class FileProof(models.Model):
     """That a file, in one state of it, holds what has a digest (`proofs`). Insert-only."""
 

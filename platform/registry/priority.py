@@ -13,3 +13,4 @@ class Priority(models.TextChoices):
 
 
 PRIORITY_RANK: dict[str, int] = {Priority.STAT: 0, Priority.ASAP: 1, Priority.URGENT: 2, Priority.ROUTINE: 3}
+BELOW_ROUTINE = 4  # of what nobody ordered: an engine turns to it when no order waits

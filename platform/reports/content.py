@@ -225,6 +225,26 @@ class ResultLine:
     end_position: int = 0  # last base of a <DEL>, <DUP> or <INV>, 1-based; 0: the alleles are written out
     probability: float | None = None  # of Δ, from the calibration table of the test version; left out where there is none
     bases: int | None = None  # whose probability the sums hold; none in texts of before it was kept, and where it failed
+    common_lower: int | None = None  # so many common variants have a lower Δ; left out where there are none to compare with
+
+
+@dataclass(frozen=True)
+class Common:
+    """The common variants of the region, scored in the same way; `counts` of them have a Δ in each step from `low` on."""
+
+    n: int = 0  # scored; 0: there are none to compare with, and everything else is blank
+    failed: int = 0
+    sha256: str = ""  # of the changes and their Δ
+    run: str = ""
+    fingerprint: str = ""
+    frequencies: str = ""
+    frequencies_digest: str = ""
+    frequencies_source: str = ""
+    region: str = ""
+    minimum: float = 0.0  # frequency that makes a variant common
+    low: float = 0.0
+    step: float = 0.0
+    counts: list[int] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
@@ -263,10 +283,11 @@ class Content:
     results: list[ResultLine]
     interpretation: Interpreted = field(default_factory=Interpreted)
     changes: list[Change] = field(default_factory=list)  # against the version that is corrected or amended
+    common: Common | None = None  # left out of sequences, and of texts of before it was compared
 
 
 _READER = TypeAdapter(Content)
-_OF_CALIBRATION = ("probability", "calibration_sha256", "calibration_source")
+_LEFT_OUT = ("probability", "calibration_sha256", "calibration_source", "common_lower", "common")
 
 
 def canonical(content: Content) -> str:
@@ -275,8 +296,8 @@ def canonical(content: Content) -> str:
 
 
 def _fields(part: Any) -> dict[str, Any]:
-    """The fields of a part. What only a calibration table could fill is not even named where there is none."""
-    return {name: value for name, value in part.__dict__.items() if name not in _OF_CALIBRATION or value not in (None, "")}
+    """The fields of a part. What only a calibration table or a background could fill is not even named where there is none."""
+    return {name: value for name, value in part.__dict__.items() if name not in _LEFT_OUT or value not in (None, "")}
 
 
 def digest(text: str) -> str:

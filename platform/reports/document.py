@@ -8,7 +8,7 @@ from datetime import datetime
 
 from orders.machines import IN_ERROR
 from registry.annotations.consequences import NO_ANNOTATION
-from reports import result_table, statements, svg, wording
+from reports import common_picture, result_table, statements, svg, wording
 from reports.content import Content, parse
 from reports.locus import TELEPHONE
 from reports.models import CORRECTED, REVISED, Meaning, ReportKind, ReportVersion
@@ -50,6 +50,11 @@ class Document:
     small_picture: str  # the same for a telephone
     picture_words: str
     results: Table
+    common: tuple[str, ...]  # paragraphs on the common variants of the region; of sequences none
+    common_picture: str  # SVG, or empty
+    common_small_picture: str
+    common_picture_words: str
+    common_table: Table
     verdicts: Table
     excluded: Table
     methods: Group
@@ -78,6 +83,11 @@ def compose(version: ReportVersion, *, issued_at: datetime | None = None) -> Doc
         small_picture=svg.picture(said, TELEPHONE),
         picture_words=svg.alternative(said),
         results=result_table.results(said),
+        common=statements.common(said),
+        common_picture=common_picture.picture(said),
+        common_small_picture=common_picture.picture(said, TELEPHONE),
+        common_picture_words=common_picture.alternative(said),
+        common_table=result_table.common(said),
         verdicts=result_table.verdicts(said),
         excluded=result_table.excluded(said),
         methods=_methods(said),
@@ -244,6 +254,21 @@ def _calibration(said: Content) -> tuple[Fact, ...]:
     )
 
 
+def _common(said: Content) -> tuple[Fact, ...]:
+    """What the variants were seen beside; nothing where there is none."""
+    of = said.common
+    if of is None or not of.n:
+        return ()
+    return (
+        Fact(
+            "Common variants", f"{of.frequencies}, {of.region}, frequency at least {of.minimum * 100:g} %: {wording.grouped(of.n)}"
+        ),
+        Fact("Frequencies digest", of.frequencies_digest, exact=True),
+        Fact("Background SHA-256", of.sha256, exact=True),
+        Fact("Background run", of.run, exact=True),
+    )
+
+
 def _methods(said: Content) -> Group:
     how = said.methods
     reference = " · ".join(filter(None, (how.reference, how.reference_description))) or "none (sequences are scored as they are)"
@@ -261,6 +286,7 @@ def _methods(said: Content) -> Group:
             Fact("Reference digest", how.reference_digest or wording.NOT_RECORDED, exact=True),
             *_baselines(said),
             *_calibration(said),
+            *_common(said),
             Fact("Deployment", how.deployment),
             Fact(
                 "Fingerprint", ", ".join(how.result_fingerprints) or how.deployment_fingerprint or wording.NOT_RECORDED, exact=True

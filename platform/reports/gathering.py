@@ -12,7 +12,8 @@ from foundation.reasons import WORDS, Reason
 from orders.models import Intake, Order, Patient
 from registry import calibration
 from registry.calibration import Curve
-from reports import genes, release
+from reports import backgrounds, commons, genes, release
+from reports.backgrounds import Beside
 from reports.content import (
     FORMAT,
     CodeCount,
@@ -88,23 +89,28 @@ def curve_of(run: Run) -> Curve | None:
     return calibration.curve(run.test, **made_of) if run.item_set.kind == "variant" else None
 
 
-def result_lines(results: QuerySet[Result], curve: Curve | None = None) -> list[ResultLine]:
-    """Result rows beside the records they came from, in the order of the query; with probabilities where there is a curve."""
-    return [_line(row, curve) for row in results.values_list(*_COLUMNS.values())]
+def result_lines(results: QuerySet[Result], curve: Curve | None = None, background: Beside | None = None) -> list[ResultLine]:
+    """Result rows beside the records they came from, in the order of the query; with what a curve and a background say of them."""
+    return commons.ranked((_line(row, curve) for row in results.values_list(*_COLUMNS.values())), background)
 
 
 def gather(*, order: Order, run: Run, heading: Heading) -> Content:
     """The whole content of one report version."""
-    lines = result_lines(run.results.order_by("item__ordinal"), curve_of(run))
-    return _content(order, run, heading, lines, genes.overlapping(run.item_set.reference, lines))
+    background = backgrounds.of(run)
+    lines = result_lines(run.results.order_by("item__ordinal"), curve_of(run), background)
+    return _content(order, run, heading, lines, genes.overlapping(run.item_set.reference, lines), background)
 
 
 def again(*, order: Order, run: Run, said: Content) -> Content:
     """What the content would be now. Result rows are insert-only, so those already said are taken as they are."""
-    return replace(_content(order, run, said.report, said.results, said.genes), changes=said.changes)
+    background = backgrounds.of(run)
+    lines = commons.ranked(said.results, background)
+    return replace(_content(order, run, said.report, lines, said.genes, background), changes=said.changes)
 
 
-def _content(order: Order, run: Run, heading: Heading, lines: list[ResultLine], found: list[Gene]) -> Content:
+def _content(
+    order: Order, run: Run, heading: Heading, lines: list[ResultLine], found: list[Gene], background: Beside | None
+) -> Content:
     return Content(
         format=FORMAT,
         report=heading,
@@ -119,6 +125,7 @@ def _content(order: Order, run: Run, heading: Heading, lines: list[ResultLine], 
         genes=found,
         results=lines,
         interpretation=_interpretation(order),
+        common=commons.said(background) if run.item_set.kind == "variant" else None,
     )
 
 

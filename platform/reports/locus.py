@@ -137,11 +137,11 @@ def delta_scale(deltas: Iterable[float], *, start: float, end: float) -> Scale:
     low, high = min(values), max(values)
     if low == high:
         low, high = -1.0, 1.0
-    step = _step((high - low) / 6)
-    first, last = math.floor(low / step), math.ceil(high / step)
+    tick = step((high - low) / 6)
+    first, last = math.floor(low / tick), math.ceil(high / tick)
     room = (high - low) * 0.06
-    low, high = max(first * step, low - room), min(last * step, high + room)
-    return Scale(low, high, start, end, tuple(n * step for n in range(first, last + 1) if low <= n * step <= high), step)
+    low, high = max(first * tick, low - room), min(last * tick, high + room)
+    return Scale(low, high, start, end, tuple(n * tick for n in range(first, last + 1) if low <= n * tick <= high), tick)
 
 
 def position_scale(positions: Sequence[int], sheet: Sheet) -> Scale:
@@ -149,9 +149,9 @@ def position_scale(positions: Sequence[int], sheet: Sheet) -> Scale:
     low, high = min(positions), max(positions)
     margin = max((_NARROWEST - (high - low)) / 2, (high - low) * 0.03)
     start, end = low - margin, high + margin
-    step = max(1, _step((end - start) / sheet.steps))
-    ticks = range(math.ceil(start / step), math.floor(end / step) + 1)
-    return Scale(start, end, sheet.left, sheet.end, tuple(n * step for n in ticks if n * step >= 1), step)
+    tick = max(1, step((end - start) / sheet.steps))
+    ticks = range(math.ceil(start / tick), math.floor(end / tick) + 1)
+    return Scale(start, end, sheet.left, sheet.end, tuple(n * tick for n in ticks if n * tick >= 1), tick)
 
 
 def columns(panel: Panel) -> list[Column]:
@@ -215,7 +215,7 @@ def _head(panel: Panel, point: Point) -> Box:
     return Box(x - 4, y - 4, x + 4, y + 4)
 
 
-def _step(rough: float) -> float:
+def step(rough: float) -> float:
     """The smallest of 1, 2, 4, 5 × a power of ten that is not below `rough`."""
     power = 10.0 ** math.floor(math.log10(rough))
     return next(m * power for m in (1, 2, 4, 5, 10) if m * power >= rough * (1 - 1e-9))

@@ -10,7 +10,7 @@ from accounts.models import StepUp, User
 from engine_queue.models import Run
 from foundation.scoping import ScopedManager
 from orders.models import Order
-from registry.models import ValidationRecord
+from registry.models import Frequencies, ValidationRecord
 from storage.models import StoredFile
 
 
@@ -132,6 +132,30 @@ class Review(models.Model):
             models.UniqueConstraint(fields=["report_version"], name="one_review_per_draft"),
             models.CheckConstraint(condition=Q(decision__in=Decision.values), name="review_decision_known"),
         ]
+
+
+class Background(models.Model):
+    """Common variants of a region and what a run of their own scored. Written when asked for, and once more when it is there."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    organisation_id = models.UUIDField()  # the laboratory
+    frequencies = models.ForeignKey(Frequencies, on_delete=models.PROTECT, related_name="backgrounds")
+    run = models.OneToOneField(Run, on_delete=models.PROTECT, related_name="background")
+    asked_by = models.CharField(max_length=200)  # printed name
+    asked_at = models.DateTimeField()
+    fingerprint = models.CharField(max_length=64, blank=True, default="")  # of what scored all of them
+    deltas = models.JSONField(default=list)  # ascending, in nats
+    failed = models.PositiveIntegerField(default=0)
+    sha256 = models.CharField(max_length=64, blank=True, default="")  # of [contig, position, ref, alt, Δ] in the order of the file
+    made_at = models.DateTimeField(null=True)
+
+    objects = ScopedManager()
+    scope_verb = "view_unreleased"
+
+    @property
+    def audit_organisation_id(self) -> UUID:
+        """Whose auditors see its events."""
+        return self.organisation_id
 
 
 class Signature(models.Model):

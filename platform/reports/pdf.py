@@ -28,8 +28,9 @@ def render(version: ReportVersion, document: Document, *, issued_at: datetime | 
 
 def compile_document(document: Document, *, timestamp: int) -> bytes:
     """The PDF of a document as of `timestamp` (seconds since 1970)."""
-    data = _printable(asdict(replace(document, picture="", small_picture="")))
-    data["picture"] = document.picture  # it has looked after its own text
+    undrawn = replace(document, picture="", small_picture="", common_picture="", common_small_picture="")
+    data = _printable(asdict(undrawn))
+    data |= {"picture": document.picture, "common_picture": document.common_picture}  # they have looked after their own text
     compiled = typst.compile(
         _template(),
         format="pdf",

@@ -1,15 +1,17 @@
 """The tables of a report. A long one shows the largest |Δ| and names the CSV, by digest, that holds every line."""
 
+import math
 from dataclasses import dataclass
 
 from registry.annotations.consequences import NO_ANNOTATION
-from reports import spreadsheet, statements, wording
-from reports.content import Content, ResultLine
+from reports import common_picture, spreadsheet, statements, wording
+from reports.content import Common, Content, ResultLine
+from reports.drawing import signed
 
 PRINTED = 500  # result rows in a document
 _VARIANT: tuple[str, ...] = ("Position", "REF > ALT", "Normalised", "Zygosity", "FILTER", "ll REF", "ll ALT", "Δ", "Δ Markov",
                              "Consequence", "Flags")  # fmt: skip
-_PROBABILITY = 8  # its place among them, where the test version has a calibration table
+_ADDED = 8  # place among them of what a background and a calibration table say, where there is one
 _SEQUENCE: tuple[str, ...] = ("Name", "Bases", "Counted", "Log-likelihood", "Per base", "Flags")
 _OUTCOMES = {
     "accepted": "Accepted",
@@ -37,12 +39,31 @@ def results(said: Content) -> Table:
     kept = _largest(said.results)
     one = len({line.contig for line in said.results}) == 1  # then its name stands in the caption, not in every row
     calibrated = of_variants and bool(said.methods.calibration_sha256)
-    rows = [_variant(line, one, calibrated) if of_variants else _sequence(line) for line in sorted(kept, key=_by_score)]
+    n = said.common.n if said.common else 0
+    rows = [_variant(line, one, n, calibrated) if of_variants else _sequence(line) for line in sorted(kept, key=_by_score)]
     columns, first = (_VARIANT, 5) if of_variants else (_SEQUENCE, 1)
-    numeric: tuple[int, ...] = tuple(range(first, first + 4))
-    if calibrated:
-        columns, numeric = (*columns[:_PROBABILITY], statements.PROBABILITY, *columns[_PROBABILITY:]), (*numeric, 9)
+    added = [statements.COMMON] * bool(n) + [statements.PROBABILITY] * calibrated
+    columns = (*columns[:_ADDED], *added, *columns[_ADDED:]) if added else columns
+    numeric = tuple(range(first, first + 4 + len(added)))
     return Table(_caption(said, len(kept)), columns, numeric, tuple(rows), tuple(_notes(said, kept)))
+
+
+def common(said: Content) -> Table:
+    """The picture of the common variants as a table: how many have a Δ in each step, and how many of this report."""
+    of, found = said.common or Common(), common_picture.compared(said)
+    edges = [of.low + of.step * place for place in range(len(of.counts) + 1)]
+    steps = [(low, high, n) for low, high, n in zip(edges, edges[1:], of.counts, strict=False)]
+    beyond = [(-math.inf, edges[0], 0)] * any(one < edges[0] for one in found)
+    above = [(edges[-1], math.inf, 0)] * any(one >= edges[-1] for one in found)
+    rows = [
+        (_edge(low, of.step), _edge(high, of.step), wording.grouped(n), wording.grouped(sum(low <= one < high for one in found)))
+        for low, high, n in (*beyond, *steps, *above)
+    ]
+    return Table("Common variants by Δ", ("Δ from", "to below", "Common variants", "Of this report"), (0, 1, 2, 3), tuple(rows))
+
+
+def _edge(value: float, step: float) -> str:
+    return signed(value, step) if math.isfinite(value) else "–"
 
 
 def verdicts(said: Content) -> Table:
@@ -112,7 +133,7 @@ def _notes(said: Content, kept: list[ResultLine]) -> list[str]:
     return [*notes, *(f"{wording.short(code)}: {wording.words(code)}" for code in codes if wording.explained(code))]
 
 
-def _variant(line: ResultLine, one: bool, calibrated: bool) -> tuple[str, ...]:
+def _variant(line: ResultLine, one: bool, n: int, calibrated: bool) -> tuple[str, ...]:
     normalised = (line.norm_position, line.norm_ref, line.norm_alt)
     same = not line.norm_position or normalised == (line.position, line.ref, line.alt)
     form = "as submitted" if same else f"{wording.grouped(line.norm_position)} {_change(line.norm_ref, line.norm_alt)}"
@@ -126,6 +147,7 @@ def _variant(line: ResultLine, one: bool, calibrated: bool) -> tuple[str, ...]:
         wording.signed(line.ll_ref),
         wording.signed(line.ll_alt),
         wording.signed(line.delta),
+        *((wording.rank(line.common_lower, n),) if n else ()),
         *((wording.signed(line.probability),) if calibrated else ()),
         wording.signed(line.markov_delta),
         line.consequence or NO_ANNOTATION,

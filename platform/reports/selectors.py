@@ -14,7 +14,7 @@ from foundation.actor import Actor
 from foundation.errors import Refused
 from orders.machines import IN_ERROR
 from orders.models import Order
-from reports import genes, release, spreadsheet, svg
+from reports import backgrounds, genes, release, spreadsheet, svg
 from reports.content import ResultLine
 from reports.gathering import curve_of, result_lines
 from reports.locus import TELEPHONE
@@ -88,6 +88,7 @@ class ResultsPanel:
     complete: bool
     released: bool
     calibration: str  # digest of the table that probabilities are read from; blank: there are none
+    common: int  # common variants of the region that were scored; 0: there are none to compare with
     sorts: tuple[tuple[str, str], ...] = tuple((key, words) for key, (words, _) in SORTS.items())
     outcomes: tuple[tuple[str, str], ...] = tuple(OUTCOMES.items())
 
@@ -194,9 +195,9 @@ def results_panel(
     pages = max(1, -(-count // PAGE))
     page = min(max(1, page), pages)
     ordered = matching.order_by(*SORTS.get(sort, SORTS["delta"])[1])
-    overall, curve = _overall(run), curve_of(run)
+    overall, curve, background = _overall(run), curve_of(run), backgrounds.of(run)
     return ResultsPanel(
-        rows=tuple(result_lines(ordered[(page - 1) * PAGE : page * PAGE], curve)),
+        rows=tuple(result_lines(ordered[(page - 1) * PAGE : page * PAGE], curve, background)),
         of_variants=run.item_set.kind == "variant",
         asked=Asked(sort if sort in SORTS else "delta", chosen, page),
         total=run.items_done,
@@ -211,6 +212,7 @@ def results_panel(
         complete=run.state == "scored",
         released=release.released_version(order) is not None,
         calibration=curve.sha256 if curve else "",
+        common=len(background.deltas) if background else 0,
     )
 
 

@@ -6,6 +6,11 @@ from reports.models import ReportKind
 
 NOBODY_SIGNED = "No interpretation has been written and nobody has signed. The scores below stand as the engine gave them."
 NOT_WRITTEN = "No interpretation was written. The scores below stand as the engine gave them."
+COMMON = "Common lower"  # the column, where the region's common variants have been scored
+NOTHING_COMMON = (
+    "No common variants of this region have been scored with this model version, protocol, precision, reference and deployment: "
+    "the scores are compared with nothing."
+)
 PROBABILITY = "Probability"  # the column, where a test version has a calibration table
 _SCORE = "The score says how much less (or more) expected the model finds the sequence with the change than without it."
 _STANDING = (
@@ -69,6 +74,28 @@ def calibration(said: Content) -> str:
     return (
         f"Δ read from the calibration table with SHA-256 {said.methods.calibration_sha256}, linear between its rows and none "
         f"outside of them; made from: {said.methods.calibration_source}"
+    )
+
+
+def common(said: Content) -> tuple[str, ...]:
+    """What the common variants of the region are, or that there are none to compare with; nothing of sequences."""
+    of = said.common
+    if of is None:
+        return ()
+    if not of.n:
+        return (NOTHING_COMMON,)
+    failed = f" {wording.grouped(of.failed)} more could not be scored." if of.failed else ""
+    outside = sum(1 for line in said.results if line.delta is not None and line.common_lower is None)
+    beyond = (
+        f" {wording.grouped(outside)} of this report lie outside of the region, or on another scale, and have none."
+        if outside
+        else ""
+    )
+    return (
+        f"{wording.grouped(of.n)} variants of {of.region} with a frequency of at least {of.minimum * 100:g} % ({of.frequencies}; "
+        f"{of.frequencies_source}) were scored by the same model version, protocol, precision and deployment on the same "
+        f"reference.{failed}",
+        f"“{COMMON}” says of each variant how many of them have a lower Δ: a rank, and nothing else.{beyond}",
     )
 
 

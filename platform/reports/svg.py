@@ -1,21 +1,16 @@
-"""Draws Δ along the locus as SVG: one picture for page, print and PDF, and the same for the width of a telephone.
+"""Draws Δ along the locus as SVG: one picture for page, print and PDF, and the same for the width of a telephone."""
 
-Presentation attributes only: no style attribute, no style or script element, so that a strict content security policy and
-the PDF compiler both take it. Built as a tree, never spliced from text, so that no name can break out of its place.
-"""
-
-import math
 import textwrap
 import xml.etree.ElementTree as ET
 from collections.abc import Sequence
 
-from reports import locus
+from reports import drawing, locus
 from reports.content import Content, Gene, ResultLine
+from reports.drawing import INK, LINE, PALE, QUIET, SCORE, TEXT, element, figure, line, number, signed, text
 from reports.locus import PAGE, Panel, Point, Sheet
 from reports.printable import printable
 
-INK, QUIET, LINE, SCORE, PALE = "#0f172a", "#475569", "#dfe5eb", "#0f766e", "#9fb8b5"
-_LANE, _AXIS, _TEXT = 20.0, 34.0, 15.0
+_LANE, _AXIS = 20.0, 34.0
 
 
 def picture(content: Content, sheet: Sheet = PAGE) -> str:
@@ -45,45 +40,24 @@ def draw(points: Sequence[Point], genes: Sequence[Gene], *, failed: int = 0, she
     drawn = locus.panels(points, genes, height=plot, sheet=sheet)
     heights = [plot + panel.lanes * _LANE + _AXIS for panel in drawn]
     legend = textwrap.wrap(_legend(drawn, _beyond(points, drawn)), sheet.letters)
-    top = 7 + len(legend) * _TEXT
-    root = _root(sheet, top + sum(heights) + (24 if not drawn else 0), _words(points, drawn, failed))
-    for number, line in enumerate(legend):
-        _text(root, 4, 14 + number * _TEXT, line, fill=QUIET)
+    top = 7 + len(legend) * TEXT
+    height, words = top + sum(heights) + (24 if not drawn else 0), _words(points, drawn, failed)
+    root = drawing.root("locus", "Change in log-likelihood along the locus", sheet, height, words)
+    drawing.legend(root, legend)
     if not drawn:
-        _text(root, sheet.width / 2, top + 12, "No variant could be scored.", anchor="middle")
+        text(root, sheet.width / 2, top + 12, "No variant could be scored.", anchor="middle")
     for panel, height in zip(drawn, heights, strict=True):
-        _draw_panel(_add(root, "g", transform=f"translate(0 {_n(top)})"), panel, plot)
+        _draw_panel(element(root, "g", transform=f"translate(0 {number(top)})"), panel, plot)
         top += height
     return ET.tostring(root, encoding="unicode")
-
-
-def _root(sheet: Sheet, height: float, words: str) -> ET.Element:
-    title, description = f"locus-title-{sheet.name}", f"locus-words-{sheet.name}"  # both pictures stand in one page
-    root = ET.Element(
-        "svg",
-        {
-            "xmlns": "http://www.w3.org/2000/svg",
-            "class": sheet.name,
-            "viewBox": f"0 0 {_n(sheet.width)} {_n(height)}",
-            "role": "img",
-            "aria-labelledby": f"{title} {description}",
-            "font-family": "system-ui, 'DejaVu Sans', 'DejaVu Sans Mono'",
-            "font-size": "11",
-            "fill": INK,
-        },
-    )
-    _add(root, "title", id=title).text = "Change in log-likelihood along the locus"
-    _add(root, "desc", id=description).text = words
-    _add(root, "rect", width=_n(sheet.width), height=_n(height), fill="#ffffff")  # legible on a dark page, too
-    return root
 
 
 def _draw_panel(group: ET.Element, panel: Panel, plot: float) -> None:
     sheet = panel.sheet
     for tick in panel.y.ticks:
         y = panel.y(tick)
-        _line(group, sheet.left, y, sheet.end, y, stroke=QUIET if tick == 0 else LINE, width=1)
-        _text(group, sheet.left - 8, y + 4, _figure(tick, panel.y.step), anchor="end", fill=QUIET)
+        line(group, sheet.left, y, sheet.end, y, stroke=QUIET if tick == 0 else LINE, width=1)
+        text(group, sheet.left - 8, y + 4, figure(tick, panel.y.step), anchor="end", fill=QUIET)
     if len(panel.points) > sheet.sticks:
         _density(group, panel)
     else:
@@ -99,50 +73,51 @@ def _sticks(group: ET.Element, panel: Panel) -> None:
     zero = panel.y(0)
     for point in panel.points:
         x, y = panel.x(point.position), panel.y(point.delta)
-        mark = _add(group, "g")
+        mark = element(group, "g")
         if few:
-            _add(mark, "title").text = f"{point.contig}:{point.position:,} {point.name} Δ {_signed(point.delta, 0.01)}"
-        _line(mark, x, zero, x, y, stroke="#94a3b2" if few else PALE, width=1.4 if few else 0.8)
-        _add(mark, "circle", cx=_n(x), cy=_n(y), r="4" if few else "1.6", fill=SCORE)
+            element(mark, "title").text = f"{point.contig}:{point.position:,} {point.name} Δ {signed(point.delta, 0.01)}"
+        line(mark, x, zero, x, y, stroke="#94a3b2" if few else PALE, width=1.4 if few else 0.8)
+        element(mark, "circle", cx=number(x), cy=number(y), r="4" if few else "1.6", fill=SCORE)
 
 
 def _density(group: ET.Element, panel: Panel) -> None:
     half = locus.COLUMN / 2
     for column in locus.columns(panel):
         top, bottom = panel.y(column.high), panel.y(column.low)
-        box = {"x": _n(column.x - half), "width": _n(locus.COLUMN)}
-        _add(group, "rect", y=_n(top), height=_n(max(bottom - top, 1)), fill=PALE, **box)
-        _add(group, "rect", y=_n(panel.y(column.median) - 1), height="2", fill=SCORE, **box)
-    _line(group, panel.sheet.left, panel.y(0), panel.sheet.end, panel.y(0), stroke=QUIET, width=1)
+        box = {"x": number(column.x - half), "width": number(locus.COLUMN)}
+        element(group, "rect", y=number(top), height=number(max(bottom - top, 1)), fill=PALE, **box)
+        element(group, "rect", y=number(panel.y(column.median) - 1), height="2", fill=SCORE, **box)
+    line(group, panel.sheet.left, panel.y(0), panel.sheet.end, panel.y(0), stroke=QUIET, width=1)
 
 
 def _labels(group: ET.Element, panel: Panel) -> None:
     for label in panel.labels:
         x, y = panel.x(label.point.position), panel.y(label.point.delta)
-        _add(group, "circle", cx=_n(x), cy=_n(y), r="4.5", fill=INK)
+        element(group, "circle", cx=number(x), cy=number(y), r="4.5", fill=INK)
         halo = {"stroke": "#ffffff", "stroke-width": "3", "stroke-linejoin": "round", "paint-order": "stroke"}
-        _text(group, label.x, label.y, label.text, anchor=label.anchor, **halo)
+        text(group, label.x, label.y, label.text, anchor=label.anchor, **halo)
 
 
 def _gene(group: ET.Element, panel: Panel, gene: Gene, top: float) -> None:
     left, right = max(panel.x(gene.start), panel.sheet.left), min(panel.x(gene.end), panel.sheet.end)
-    _add(group, "rect", x=_n(left), y=_n(top + 3), width=_n(max(right - left, 1)), height="14", rx="3", fill="#d5e5e3")
+    width = number(max(right - left, 1))
+    element(group, "rect", x=number(left), y=number(top + 3), width=width, height="14", rx="3", fill="#d5e5e3")
     words = f"{printable(gene.name)} →" if gene.strand == "+" else f"← {printable(gene.name)}"
     if len(words) * locus.CHARACTER + 8 <= right - left:
-        _text(group, (left + right) / 2, top + 14, words, anchor="middle")
+        text(group, (left + right) / 2, top + 14, words, anchor="middle")
 
 
 def _positions(group: ET.Element, panel: Panel, y: float) -> None:
     sheet = panel.sheet
-    _line(group, sheet.left, y, sheet.end, y, stroke="#94a3b2", width=1)
+    line(group, sheet.left, y, sheet.end, y, stroke="#94a3b2", width=1)
     for tick in panel.x.ticks:
         x = panel.x(tick)
-        _line(group, x, y, x, y + 4, stroke="#94a3b2", width=1)
+        line(group, x, y, x, y + 4, stroke="#94a3b2", width=1)
         words = f"{int(tick):,}"
         half = len(words) * locus.CHARACTER / 2
         if half <= x <= sheet.width - half:
-            _text(group, x, y + 15, words, anchor="middle", fill=QUIET)
-    _text(group, sheet.left, y + 28, f"position on {printable(panel.contig)}", fill=QUIET)
+            text(group, x, y + 15, words, anchor="middle", fill=QUIET)
+    text(group, sheet.left, y + 28, f"position on {printable(panel.contig)}", fill=QUIET)
 
 
 def _legend(drawn: Sequence[Panel], beyond: int) -> str:
@@ -167,7 +142,7 @@ def _words(points: Sequence[Point], drawn: Sequence[Panel], failed: int) -> str:
         positions, deltas = [p.position for p in panel.points], [p.delta for p in panel.points]
         parts.append(
             f"{printable(panel.contig)}: {_variants(deltas)} at {min(positions):,} to {max(positions):,}, "
-            f"Δ from {_signed(min(deltas), 0.01)} to {_signed(max(deltas), 0.01)} nats."
+            f"Δ from {signed(min(deltas), 0.01)} to {signed(max(deltas), 0.01)} nats."
         )
     if beyond := _beyond(points, drawn):
         parts.append(f"{_beyond_words(beyond)}.")
@@ -178,38 +153,5 @@ def _variants(some: Sequence[object]) -> str:
     return "1 variant" if len(some) == 1 else f"{len(some):,} variants"
 
 
-def _figure(value: float, step: float) -> str:
-    """A figure of the axis: as `_signed`, and with a power of ten where that would be too wide."""
-    if 0.001 <= step < 10_000:
-        return _signed(value, step)
-    if value == 0:
-        return "0"
-    digits, power = f"{value:.1e}".split("e")
-    return f"{digits.removesuffix('.0')}e{int(power)}".replace("-", "−")
-
-
-def _signed(value: float, step: float) -> str:
-    """With as many decimals as a step of the axis has, and a true minus sign."""
-    decimals = max(0, -math.floor(math.log10(step) + 1e-9))
-    return f"{value + 0.0:.{decimals}f}".replace("-", "−")
-
-
 def _short(allele: str) -> str:
     return allele if len(allele) <= 8 else f"{allele[:6]}…"
-
-
-def _line(parent: ET.Element, x1: float, y1: float, x2: float, y2: float, *, stroke: str, width: float) -> None:
-    _add(parent, "line", x1=_n(x1), y1=_n(y1), x2=_n(x2), y2=_n(y2), stroke=stroke, **{"stroke-width": _n(width)})
-
-
-def _text(parent: ET.Element, x: float, y: float, words: str, *, anchor: str = "start", **attributes: str) -> None:
-    _add(parent, "text", x=_n(x), y=_n(y), **{"text-anchor": anchor, **attributes}).text = words
-
-
-def _add(parent: ET.Element, tag: str, **attributes: str) -> ET.Element:
-    return ET.SubElement(parent, tag, attributes)
-
-
-def _n(value: float) -> str:
-    """A number as short as the eye needs; never exponent form."""
-    return f"{value:.2f}".rstrip("0").rstrip(".")

@@ -24,6 +24,11 @@ def signed(value: float | None, decimals: int = DECIMALS) -> str:
     return "–" if value is None else f"{value:.{decimals}f}".replace("-", "−")
 
 
+def rank(lower: int | None, n: int) -> str:
+    """How many of `n` lie lower; a dash where that cannot be said."""
+    return "–" if lower is None else f"{lower:,} of {n:,}"
+
+
 def grouped(value: int) -> str:
     """A whole number with thousands separators."""
     return f"{value:,}"

@@ -10,9 +10,10 @@ import pytest
 from pydantic import ValidationError
 
 from accounts.models import User
-from config import demo
+from config import demo, demo_region
 from config.checks import DEMO_DOMAIN, demo_is_not_production, demo_people_only_in_demo
 from config.environment import Environment, database
+from orders.models import Order
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -94,6 +95,7 @@ def test_active_demo_people_are_an_error_outside_a_demonstration(settings: Any) 
 @pytest.mark.django_db
 def test_the_demo_seed_can_be_run_again_and_adds_nothing() -> None:
     first, second = demo.seed(), demo.seed()
+    assert demo_region.seed() == demo_region.seed() and Order.objects.count() == 2
     assert (len(first), second) == (len(demo.PEOPLE), {})
     assert len(set(first.values())) == len(first)
     assert all(User.objects.get(email=email).check_password(password) for email, password in first.items())

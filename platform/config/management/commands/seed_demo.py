@@ -1,11 +1,11 @@
-"""Make the demonstration laboratory, its people and its order."""
+"""Make the demonstration laboratory, its people and its orders."""
 
 from typing import Any
 
 from django.conf import settings
 from django.core.management import BaseCommand, CommandError
 
-from config import demo
+from config import demo, demo_region
 
 
 class Command(BaseCommand):
@@ -15,6 +15,7 @@ class Command(BaseCommand):
         if not settings.DEMO:
             raise CommandError("DEMO is not 1: this system is not a demonstration")
         passwords = demo.seed()
+        demo_region.seed()
         if not passwords:
             self.stdout.write("Demo people are there already; new passwords: make manage CMD=demo_passwords")
             return
