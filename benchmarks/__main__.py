@@ -28,6 +28,7 @@ WORKLOADS = {  # name: module and function, imported when it runs
     "manifest": ("benchmarks.manifest", "manifest"),
     "worklist": ("benchmarks.worklist", "worklist"),
     "audit": ("benchmarks.audit", "audit"),
+    "drift": ("benchmarks.drift", "drift"),
     "scheduler": ("benchmarks.scheduler", "scheduler"),
     "kernels": ("benchmarks.kernel_figures", "kernels"),
 }
