@@ -39,6 +39,7 @@ from engine.scan import combine_region, plan_region
 from engine.smoke import score as smoke_score
 from engine.tokenizers.interface import Tokenizer
 from engine.trace import Trace
+from engine.tracks import spell
 from engine.turns import Turns
 from engine.version import VERSION as __version__
 from engine.windows import combine, combine_sequence, plan_sequence, plan_variant, reverse_complement
@@ -95,4 +96,5 @@ __all__ = [
     "plan_variant",
     "reverse_complement",
     "smoke_score",
+    "spell",
 ]

@@ -49,7 +49,7 @@ def combine(plan: VariantPlan, results: Sequence[VariantResult]) -> VariantScore
     """Results in the order of `plan.requests` to one score; sums are exact and rounded once."""
     if len(results) != len(plan.requests):
         raise InvalidRequest(f"the plan has {len(plan.requests)} requests and {len(results)} results came")
-    sides = [_sides(plan, strand) for strand in _strands(plan, results)]
+    sides = [counted_values(plan, strand) for strand in _strands(plan, results)]
     refs, alts = [window for ref, _ in sides for window in ref], [window for _, alt in sides for window in alt]
     both = math.lcm(len(refs), len(alts))
     differences = [value * (both // len(alts)) for value in _values(alts)]
@@ -72,7 +72,9 @@ def _strands(plan: VariantPlan, results: Sequence[VariantResult]) -> Iterator[Se
     return (results[start : start + size] for start in range(0, len(results), size))
 
 
-def _sides(plan: VariantPlan, results: Sequence[VariantResult]) -> tuple[list[Sequence[float]], list[Sequence[float]]]:
+def counted_values(
+    plan: VariantPlan, results: Sequence[VariantResult]
+) -> tuple[list[Sequence[float]], list[Sequence[float]]]:
     """The log-probabilities that count, of each reference window and of each alternate of one strand."""
     if plan.scored_as in ("next-token", "marginalised"):
         return [results[0].logprobs[:1]], [results[0].logprobs[1:]]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from uuid import UUID
 
 from accounts.roles import Verb
-from dashboard import order_page
+from dashboard import order_page, track_part
 from dashboard.patients_page import complaints, whole
 from foundation.actor import Actor
 from foundation.errors import HelicaseError, Refused
@@ -39,6 +39,7 @@ def page(actor: Actor, order: Order, parameters: Mapping[str, str]) -> dict[str,
         "reviews": list(Review.objects.for_actor(actor).filter(order=order).order_by("-at")[:10]),
         "waiting": waiting,
         "open": order.state in interpreting.STATES,
+        **track_part.part(actor, order, parameters.get("track", "")),
         **_may(actor, order, draft, waiting),
     }
 

@@ -54,6 +54,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("orders/<uuid:pk>/cancel", order.order_cancel, name="order-cancel"),
     path("orders/<uuid:pk>/review", reviewing.order_review, name="order-review"),
     path("orders/<uuid:pk>/sign", reviewing.order_sign, name="order-sign"),
+    path("orders/<uuid:pk>/track/<int:ordinal>", reviewing.order_track, name="order-track"),
     path("orders/<uuid:pk>/correct", reviewing.order_correct, name="order-correct"),
     path("orders/<uuid:pk>/replace", new_order.order_replace, name="order-replace"),
     path("orders/<uuid:pk>/urgency", order.order_urgency, name="order-urgency"),

@@ -95,7 +95,7 @@ def load(claimed: Claimed) -> Work:
     columns = ("id", "ordinal", "contig", "position", "ref", "alt", "sequence", "end_position")
     return Work(
         claimed=claimed,
-        kind=cast(Literal["variant", "sequence", "score", "continue", "embed"], run.item_set.kind),
+        kind=cast(Literal["variant", "track", "sequence", "score", "continue", "embed"], run.item_set.kind),
         protocol=run.protocol,
         reference_path=str(files.fasta(reference)) if reference else "",
         reference_digest=run.reference_digest,

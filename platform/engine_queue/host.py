@@ -55,6 +55,7 @@ class Flight:
     over: bool = False
     rests: bool = False  # on hold
     found: Whereabouts | None = None  # where it was in the end
+    tokenizer: engine.Tokenizer | None = None
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def arrive(self, place: int, outcome: engine.Outcome) -> None:
@@ -103,7 +104,8 @@ class Flight:
         score = engine.combine(plan, results)
         if item.end:
             flags = (*flags, _code(f"scored_{plan.scored_as}"))
-        return ItemScore(item.id, score.ll_ref, score.ll_alt, score.delta, score.tokens, flags, bases=score.bases)
+        spelt = engine.spell(plan, results, self.tokenizer) if self.work.kind == "track" and self.tokenizer else None
+        return ItemScore(item.id, score.ll_ref, score.ll_alt, score.delta, score.tokens, flags, bases=score.bases, answer=spelt)
 
 
 class Host:
@@ -166,7 +168,7 @@ class Host:
         Raises `ReferenceUnusable` when the job's reference cannot be used: then nothing was submitted.
         """
         loop = self._loops[work.claimed.deployment]
-        flight = Flight(work, landed)
+        flight = Flight(work, landed, tokenizer=loop.engine.tokenizer)
         flight.plans = self._plan(work, loop.engine)
         for _item, plan in flight.plans:
             for request in () if isinstance(plan, str) else plan.requests:
@@ -279,7 +281,7 @@ class Host:
             loop.cancel(handle)
 
     def _plan(self, work: Work, loaded: engine.Engine) -> list[tuple[WorkItem, Plan | str]]:
-        makers = {"variant": self._variants, "sequence": self._sequences}
+        makers = {"variant": self._variants, "track": self._variants, "sequence": self._sequences}
         planner = makers.get(work.kind, self._asked)(work, loaded)
         return [(item, _planned(planner, item)) for item in work.items]
 

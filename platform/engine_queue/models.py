@@ -185,7 +185,7 @@ class Result(models.Model):
     bases = models.PositiveIntegerField(null=True)  # whose probability the sums hold; null: failed, or older than the column
     flags = ArrayField(models.CharField(max_length=60), default=list)  # reason codes
     failure = models.CharField(max_length=60, blank=True)  # reason code when the item could not be scored
-    answer = models.JSONField(null=True)  # of a question: what the engine said beyond a sum (`engine.questions`)
+    answer = models.JSONField(null=True)  # beyond sums: of a question (`engine.questions`), of a track (`engine.tracks`)
     fingerprint = models.CharField(max_length=64)
     batch_invariant = models.BooleanField()
     worker = models.CharField(max_length=80)

@@ -75,7 +75,7 @@ class Work:
     """Everything needed to score a claimed job, read at once, so that no later step asks the database."""
 
     claimed: Claimed
-    kind: Literal["variant", "sequence", "score", "continue", "embed"]  # the last three: of a question
+    kind: Literal["variant", "track", "sequence", "score", "continue", "embed"]  # the last three: of a question
     protocol: dict[str, object]
     reference_path: str
     reference_digest: str
@@ -97,7 +97,7 @@ class ItemScore:
     flags: Sequence[str] = ()
     failure: str = ""
     bases: int | None = None  # whose probability the sums hold
-    answer: Mapping[str, Any] | None = None  # to a question
+    answer: Mapping[str, Any] | None = None  # to a question; of a track what the sums are made of
 
 
 @dataclass(frozen=True)

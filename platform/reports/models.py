@@ -7,7 +7,7 @@ from django.db import models
 from django.db.models import Q
 
 from accounts.models import StepUp, User
-from engine_queue.models import Run
+from engine_queue.models import Result, Run
 from foundation.scoping import ScopedManager
 from orders.models import Order
 from registry.models import Frequencies, ValidationRecord
@@ -156,6 +156,21 @@ class Background(models.Model):
     def audit_organisation_id(self) -> UUID:
         """Whose auditors see its events."""
         return self.organisation_id
+
+
+class Track(models.Model):
+    """That somebody wanted to see one result base by base, and the run that tells it. Insert-only; asked for once."""
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    organisation_id = models.UUIDField()  # the performing laboratory
+    order = models.ForeignKey(Order, on_delete=models.PROTECT, related_name="tracks")
+    result = models.OneToOneField(Result, on_delete=models.PROTECT, related_name="track")
+    run = models.OneToOneField(Run, on_delete=models.PROTECT, related_name="track")
+    asked_by = models.ForeignKey(User, on_delete=models.PROTECT, related_name="+")
+    asked_at = models.DateTimeField()
+
+    objects = ScopedManager()
+    scope_verb = "view_unreleased"
 
 
 class Signature(models.Model):

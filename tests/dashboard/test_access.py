@@ -20,6 +20,7 @@ TO_READ = ["notifications-read"]  # by POST alone: test_notifications_page
 OPEN = ["login", "logout", "health-live", "health-ready", "api"]
 OF_TOKENS = ["api-tokens", "api-token-revoke"]  # who keeps which: test_token_pages
 OF_A_REVIEW = ["order-review", "order-sign", "order-correct"]
+OF_A_RESULT = ["order-track"]  # who gets it: tests/reports/test_tracks
 OF_AN_ORDER = [
     "order", "order-live", "order-cancel", "order-urgency", "order-delay", "order-comments", "order-attachments", "order-audit",
     "order-audit.csv", "specimen", "report-page", "report-pdf", "order-results.csv", *OF_A_REVIEW,
@@ -68,7 +69,7 @@ LISTS = {
 ROWS = ["provider", "site", "test"]  # who gets them: test_directory_pages, test_offers_page
 DOORS = [
     *OF_AN_ORDER, *OF_A_VERSION, *OF_A_FILE, *OF_A_DRAFT, *OF_AN_UPLOAD, *TO_SEND, *FOR_ALL, *OF_THE_FORM, *OF_THE_ENGINE,
-    *OF_A_TRACE, *OF_A_PART, *OF_DOWNTIME,
+    *OF_A_TRACE, *OF_A_PART, *OF_DOWNTIME, *OF_A_RESULT,
     *OF_IDENTITY, *OF_A_PATIENT, *PATIENTS, *OF_A_MERGE, *OF_A_NUMBER, *OF_A_LABORATORY, *LISTS, *ROWS,
     *AUDIT_REPORTS,
     *OF_A_MANIFEST, *TO_REMOVE, *OF_TOKENS, *OF_THE_LIST, *OF_QUESTIONS, *OF_A_QUESTION, *TO_ASK,

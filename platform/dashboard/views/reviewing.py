@@ -6,15 +6,17 @@ from django.contrib import messages
 from django.core.exceptions import PermissionDenied
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
 from accounts.middleware import ActorRequest
 from accounts.roles import Verb
-from dashboard import reading, review_page, sign_page
+from dashboard import reading, review_page, sign_page, track_part
 from dashboard.views.responses import page
-from foundation.errors import HelicaseError
+from foundation.errors import HelicaseError, Refused
 from orders.models import Order
 from orders.selectors import order_for
+from reports import tracks
 
 
 @require_http_methods(["GET", "POST"])
@@ -32,6 +34,21 @@ def order_review(request: ActorRequest, pk: UUID) -> HttpResponse:
     messages.success(request, said)
     stays = request.POST.get("do") in ("interpret", "withdraw") and found.state != "reported"
     return redirect("order-sign" if version else "order-review" if stays else "order", pk=pk)
+
+
+@require_http_methods(["GET", "POST"])
+@page
+def order_track(request: ActorRequest, pk: UUID, ordinal: int) -> HttpResponse:
+    """One variant base by base: ask for it, or the part of the review page that tells how far it is."""
+    found = _found(request, pk)
+    if request.method == "POST":
+        try:
+            tracks.ask(actor=request.actor, order=found, ordinal=ordinal)
+        except Refused as error:
+            messages.error(request, str(error))
+        return redirect(f"{reverse('order-review', args=[pk])}?track={ordinal}#track")
+    shown = track_part.part(request.actor, found, str(ordinal))
+    return render(request, "dashboard/parts/track.html", {"order": found, **shown})
 
 
 @require_http_methods(["GET", "POST"])
