@@ -47,8 +47,8 @@ def strands(answer: Mapping[str, Any], item: Item, protocol: Mapping[str, Any]) 
     for name, told in zip(named, answer["strands"], strict=True):
         (ref,), (alt,) = told["ref"], told["alt"]
         window, offset = int(answer["window"]), int(answer["offset"])
-        sides = [_by_place(one, window, reverse=name == "reverse") for one in (ref, alt)]
-        bases = tuple(_base(*sides, pair, item.position - offset, offset, item) for pair in _pairs(window, offset, item))
+        refs, alts = (_by_place(one, window, reverse=name == "reverse") for one in (ref, alt))
+        bases = tuple(_base(refs, alts, pair, offset, item) for pair in _pairs(window, offset, item))
         yield Strand(name, bases, window, *(math.fsum(one["log_probabilities"]) for one in (ref, alt)))
 
 
@@ -72,11 +72,10 @@ def _by_place(told: Mapping[str, Any], window: int, *, reverse: bool) -> dict[in
 
 
 def _base(
-    refs: Mapping[int, Read], alts: Mapping[int, Read], pair: tuple[int | None, int | None], first: int, offset: int, item: Item
+    refs: Mapping[int, Read], alts: Mapping[int, Read], pair: tuple[int | None, int | None], offset: int, item: Item
 ) -> Base:
     at, beside = pair
-    (ref, ref_value), (alt, alt_value) = (
-        ("", None) if place is None else side.get(place, ("", None)) for side, place in ((refs, at), (alts, beside))
-    )
+    ref, ref_value = ("", None) if at is None else refs.get(at, ("", None))
+    alt, alt_value = ("", None) if beside is None else alts.get(beside, ("", None))
     changed = at is None or beside is None or offset <= at < offset + len(item.ref)
-    return Base(ref, ref_value, alt, alt_value, first + at if at is not None else 0, changed)
+    return Base(ref, ref_value, alt, alt_value, 0 if at is None else item.position - offset + at, changed)

@@ -1,4 +1,4 @@
-"""Draws a track: for each base a bar for the reference and a mark for the alternate, the change set off; and the same as a table."""
+"""Draws a track: for each base a bar for the reference and a mark for the alternate, the change set off; and its table."""
 
 import math
 import textwrap

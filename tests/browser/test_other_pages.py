@@ -35,11 +35,11 @@ ELSEWHERE = {
 # Parts of pages, files, and addresses that take a form.
 NO_PAGES = {
     "worklist-live", "worklist.csv", "worklist-act", "logout", "order-draft", "order-draft-discard", "order-input", "bulk-template",
-    "bulk-live", "bulk-verdict.csv", "intake", "intake-finishes", "intake-remove", "order-live", "order-track", "order-replace", "order-repeat",
+    "bulk-live", "bulk-verdict.csv", "intake", "intake-finishes", "intake-remove", "order-live", "order-replace", "order-repeat",
     "order-recollect", "order-attachment", "order-audit.csv", "bell", "notifications-read", "turnaround.csv", "api-token-revoke",
     "engine-live", "engine-trace", "engine-trace.svg", "engine-trace.json", "question-check", "question-live", "question-cancel",
     "question-file", "audit-report-live", "audit-report-withdraw", "audit-report-file", "stat-list-live",
-    "audit-chain-live", "audit-chain-check", "worklist-names",
+    "audit-chain-live", "audit-chain-check", "worklist-names", "order-track",
 }  # fmt: skip
 
 

@@ -10,4 +10,6 @@ def names(functions: list[object]) -> list[str]:
 def test_who_hears_what_happens_and_in_which_order() -> None:
     before, listeners = outcomes.registered()
     assert names([*before]) == ["orders.progress.lock_order", "questions.progress.lock_question"]
-    assert names([*listeners]) == ["orders.progress.apply", "orders.attention_notices.hear", "questions.progress.apply"]
+    assert names([*listeners]) == [
+        "orders.progress.apply", "orders.attention_notices.hear", "reports.backgrounds.hear", "questions.progress.apply",
+    ]  # fmt: skip

@@ -47,6 +47,7 @@ def order_track(request: ActorRequest, pk: UUID, ordinal: int) -> HttpResponse:
         except Refused as error:
             messages.error(request, str(error))
         return redirect(f"{reverse('order-review', args=[pk])}?track={ordinal}#track")
+    reading.order(request.actor, found)
     shown = track_part.part(request.actor, found, str(ordinal))
     return render(request, "dashboard/parts/track.html", {"order": found, **shown})
 
