@@ -9,6 +9,7 @@ from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.functional import SimpleLazyObject
 
+from accounts import break_glass
 from accounts.models import User
 from accounts.services import actor_for
 from foundation.actor import Actor
@@ -52,5 +53,8 @@ class ActorMiddleware:
 
 def _actor(request: HttpRequest) -> Actor:
     if request.user.is_authenticated:
-        return replace(actor_for(request.user), origin=f"page, {request.META.get('REMOTE_ADDR') or 'no address'}")
+        actor = actor_for(request.user)
+        return replace(
+            actor, opened=break_glass.opened(request.user, actor), origin=f"page, {request.META.get('REMOTE_ADDR') or 'no address'}"
+        )
     return Actor(id=None, name="nobody")

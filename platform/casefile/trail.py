@@ -19,7 +19,7 @@ from orders.patient_selectors import one_person
 from reports.models import ReportVersion
 
 PAGE = 100
-_OF_ORDER = ("order.viewed", "audit.viewed", "audit.exported", "results.viewed", "results.exported")
+_OF_ORDER = ("order.viewed", "break_glass.order_seen", "audit.viewed", "audit.exported", "results.viewed", "results.exported")
 READS = (
     *_OF_ORDER, "report.viewed", "report.downloaded", "attachment.downloaded", "intake.viewed", "fhir.viewed", "patient.viewed",
     "question.named_somebody", "audit_report.viewed", "audit_report.taken",

@@ -10,9 +10,9 @@ from zoneinfo import ZoneInfo
 from accounts.roles import Verb
 from audit.models import Event
 from casefile import trail
-from dashboard.wording import flag, in_full
+from dashboard.wording import flag
 from foundation.actor import Actor
-from inspection.event_words import line
+from inspection.event_words import in_full, line
 from orders.models import Order
 from reports.spreadsheet import disarmed
 

@@ -9,7 +9,7 @@ from uuid import UUID
 from accounts.models import Organisation
 from accounts.roles import Verb
 from foundation.actor import Actor
-from foundation.errors import NotPermitted, Refused
+from foundation.errors import Refused
 from inspection import asking, selectors, services
 from inspection.errors import InvalidAsked
 from inspection.kinds import BY_CODE, KINDS
@@ -93,8 +93,6 @@ def withdraw(actor: Actor, pk: UUID) -> str:
     report = selectors.report_for(actor, pk)
     try:
         services.withdraw(actor=actor, report=report)
-    except NotPermitted:
-        raise
     except Refused as error:
         return str(error)
     return f"{report.short} is withdrawn."

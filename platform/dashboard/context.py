@@ -12,7 +12,7 @@ from accounts.middleware import ActorRequest
 from accounts.models import User
 from accounts.roles import FOR_PROGRAMS, Verb
 from accounts.selectors import home
-from dashboard import chain_page, notifications
+from dashboard import chain_page, notifications, wording
 from foundation import clock
 from orders.patient_selectors import open_checks_count
 
@@ -74,7 +74,11 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
     waiting, stat = open_checks_count(request.actor)
     entries = [replace(one, count=waiting) if one.url_name == "identity-checks" else one for one in entries]
     alarm = SimpleLazyObject(lambda: chain_page.alarm(request.actor))
+    opened = request.actor.opened
     said = {
+        "opened_now": opened,
+        "opened_left": wording.time_left((opened.until - clock.now()).total_seconds()) if opened else "",
+        "may_break_glass": bool(request.actor.organisations(Verb.BREAK_GLASS)),
         "audit_alarm": alarm,
         "bell": bell,
         "organisation": organisation,

@@ -109,12 +109,6 @@ def day_and_time(moment: datetime, *, now: datetime, zone: ZoneInfo, seconds: bo
     return f"{local.day} {local:%b}{year} {clock}"
 
 
-def in_full(moment: datetime, zone: ZoneInfo) -> str:
-    """Date, time and zone: "29 Nov 2026 14:07:12 CET"."""
-    local = moment.astimezone(zone)
-    return f"{local.day} {local:%b %Y %H:%M:%S} {local.tzname()}"
-
-
 def zone_name(moment: datetime, zone: ZoneInfo) -> str:
     """The zone as a person knows it and as it cannot be mistaken: "Europe/Berlin, CET, UTC+1"."""
     local = moment.astimezone(zone)

@@ -2,7 +2,18 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from datetime import datetime
 from uuid import UUID
+
+
+@dataclass(frozen=True)
+class Opened:
+    """What a person has open by break-glass: the reports that one laboratory made for one patient, and nothing else."""
+
+    grant: UUID
+    patient: UUID
+    laboratory: UUID
+    until: datetime
 
 
 @dataclass(frozen=True)
@@ -14,6 +25,7 @@ class Actor:
     grants: Mapping[str, frozenset[UUID]] = field(default_factory=dict)
     token: str = ""  # id of the API token that acts in his name; it stands in every event
     origin: str = ""  # from where he acts: "page, 192.0.2.7"; kept with every event
+    opened: Opened | None = None  # by break-glass; of a person at his pages alone
 
     def organisations(self, verb: str) -> frozenset[UUID]:
         """The organisations in which this actor may do `verb`."""

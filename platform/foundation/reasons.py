@@ -126,6 +126,12 @@ class Reason(ReasonCode):
 
     ANNOTATION_CHANGED = "annotation.changed", "The annotation's file no longer holds what was registered; register it again."
 
+    # Break-glass: why somebody opened what he has no right to.
+    BREAK_GLASS_EMERGENCY = "breakglass.emergency", "The patient is in an emergency."
+    BREAK_GLASS_TAKEN_OVER = "breakglass.taken-over", "The person has taken over the care of the patient."
+    BREAK_GLASS_UNREACHABLE = "breakglass.unreachable", "Nobody who has the report can be reached."
+    BREAK_GLASS_OTHER = "breakglass.other", "Another reason, which is given in words."
+
     # Work on the engine. `item.*` stand on a result row: what was said about an item, or why it has no score.
     JOB_WORKER_DIED = "job.worker-died", "Three workers stopped while computing this part; a person must look before it runs again."
     JOB_OUTCOME_REFUSED = (

@@ -15,14 +15,22 @@ M = TypeVar("M", bound=Model)
 class ScopedQuerySet(QuerySet[M]):
     """Rows that belong to organisations. A row is visible through any of its `scope` columns (union)."""
 
-    def for_actor(self, actor: Actor, verb: str | None = None) -> "ScopedQuerySet[M]":
-        """Only the rows in organisations where `actor` may do `verb` (by default: look at orders)."""
+    def for_actor(self, actor: Actor, verb: str | None = None, *, opened: bool = False) -> "ScopedQuerySet[M]":
+        """Only the rows in organisations where `actor` may do `verb` (by default: look at orders).
+
+        With `opened` also those that he opened by break-glass, by the columns that the model names for it (`scope_opened`: the
+        patient's, the laboratory's). Doors of released reports ask for them, lists do not.
+        """
         columns: tuple[str, ...] = getattr(self.model, "scope", ("organisation_id",))
         usual: str = getattr(self.model, "scope_verb", "view_order")
         allowed = actor.organisations(verb or usual)
         reachable = Q(pk__in=[])
         for column in columns:
             reachable |= Q(**{f"{column}__in": allowed})
+        named: tuple[str, ...] = getattr(self.model, "scope_opened", ())
+        if opened and named and actor.opened is not None:
+            patient, laboratory = named
+            reachable |= Q(**{patient: actor.opened.patient, laboratory: actor.opened.laboratory})
         return self.filter(reachable)
 
 
@@ -33,6 +41,6 @@ class ScopedManager(Manager[M]):
         """All rows: for services and selectors that have checked the right themselves."""
         return ScopedQuerySet(self.model, using=self._db)
 
-    def for_actor(self, actor: Actor, verb: str | None = None) -> ScopedQuerySet[M]:
+    def for_actor(self, actor: Actor, verb: str | None = None, *, opened: bool = False) -> ScopedQuerySet[M]:
         """Only the rows this actor may see."""
-        return self.get_queryset().for_actor(actor, verb)
+        return self.get_queryset().for_actor(actor, verb, opened=opened)

@@ -15,7 +15,7 @@ OBJECTS = {
     "orders.specimen": "specimen", "orders.holdrequest": "request to hold", "orders.demotion": "demotion",
     "engine_queue.run": "run", "engine_queue.job": "job", "casefile.draft": "draft", "casefile.comment": "comment",
     "casefile.attachment": "file", "reports.reportversion": "report version", "inspection.auditreport": "audit report",
-    "interop.fhirorder": "request by FHIR",
+    "interop.fhirorder": "request by FHIR", "accounts.breakglass": "break-glass",
 }  # fmt: skip
 _FACTS = {"from": "before", "to": "now", "items": "records", "nevertheless": "placed nevertheless"}
 _NAMING = frozenset({"version", "token", "check", "request", "identifier"})
@@ -31,6 +31,9 @@ _WORDS = {
     "audit_report.asked": "Asked for an audit report", "audit_report.viewed": "Looked at an audit report",
     "audit_report.taken": "Took an audit report",
     "patient.viewed": "Looked at the record of the patient", "fhir.viewed": "Looked at the request by FHIR",
+    "break_glass.opened": "Opened by break-glass", "break_glass.order_seen": "Saw the order by break-glass",
+    "break_glass.ended": "Break-glass ended", "break_glass.reviewed": "Reviewed a break-glass",
+    "break_glass.missed": "Found nobody to open by break-glass",
     "question.named_somebody": "Asked a question that named the patient", "intake.received": "Input received",
 }  # fmt: skip
 

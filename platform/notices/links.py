@@ -7,7 +7,8 @@ from notices.models import Notice
 
 
 def of(notice: Notice) -> str:
-    """The page of its order or of the audit chain, else that of notifications. Without PUBLIC_URL the path alone."""
-    plain = reverse("audit-chain" if notice.kind.startswith("audit.") else "notifications")
+    """The page of its order, of the audit chain or break-glass, else of notifications. Without PUBLIC_URL the path alone."""
+    pages = {"audit": "audit-chain", "break_glass": "break-glasses"}
+    plain = reverse(pages.get(notice.kind.partition(".")[0], "notifications"))
     path = reverse("order", args=[notice.order_id]) if notice.order_id else plain
     return f"{settings.PUBLIC_URL.rstrip('/')}{path}"

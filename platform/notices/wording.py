@@ -12,6 +12,7 @@ KINDS = (
     "order.part_waits",
     "audit.broken",
     "audit.trouble",
+    "break_glass.opened",
     "webhook.test",
 )
 
@@ -37,6 +38,8 @@ def words(kind: str, facts: Mapping[str, Any]) -> str:
             return f"the audit trail is not as it was sealed: {facts.get('words')} Found in all: {facts.get('found')}"
         case "audit.trouble":
             return str(facts.get("words"))
+        case "break_glass.opened":
+            return f"{facts.get('person')} of {facts.get('organisation')} opened a patient's reports by break-glass: review it"
         case "webhook.test":
             return "a test message, asked for on the page of webhooks"
     return kind.replace(".", ": ").replace("_", " ")

@@ -11,6 +11,7 @@ class OrdersConfig(AppConfig):
         from orders import (
             attention_notices,
             demotions,
+            emergency,
             escalation,
             escalation_rules,
             progress,
@@ -27,6 +28,7 @@ class OrdersConfig(AppConfig):
         outcomes.on_result(attention_notices.hear)
         outbox.handles(uploads.TOPIC, tasks.deliver)
         outbox.handles(attention_notices.TOPIC, attention_notices.deliver)
+        outbox.handles(emergency.TOPIC, emergency.deliver)
         outbox.handles(escalation.TOPIC, escalation_rules.deliver)
         outbox.handles(demotions.TOPIC, escalation_rules.deliver_demotion)
         outbox.handles(rejection.TOPIC, rejection_notices.deliver)

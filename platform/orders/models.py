@@ -250,6 +250,7 @@ class Order(models.Model):
 
     objects = ScopedManager()
     scope = _PARTIES
+    scope_opened = ("patient_id", "performing_laboratory_id")  # by break-glass
 
     OPEN: ClassVar[tuple[str, ...]] = ("draft", "submitted", "accepted", "in_analysis", "awaiting_review", "awaiting_second_review")
 

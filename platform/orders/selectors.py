@@ -86,7 +86,16 @@ def intake_records(intake: Intake, *, outcome: str, after: tuple[int, int] | Non
 
 def order_for(actor: Actor, pk: UUID) -> Order:
     """An order this actor may see, with all that its page shows. Raises `NotFound`: to a stranger it does not exist."""
-    rows = _in_reach(actor).select_related(
+    return _shown(_in_reach(actor), pk)
+
+
+def order_to_read(actor: Actor, pk: UUID) -> Order:
+    """The same for who wants its report: also an order whose patient he has open by break-glass."""
+    return _shown(Order.objects.for_actor(actor, opened=True), pk)
+
+
+def _shown(orders: QuerySet[Order], pk: UUID) -> Order:
+    rows = orders.select_related(
         "patient__organisation",
         "specimen",
         "test_version__definition",

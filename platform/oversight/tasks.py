@@ -7,6 +7,7 @@ from uuid import UUID
 from celery import shared_task
 from django.conf import settings
 
+from accounts import break_glass
 from oversight import checks, telling
 
 
@@ -18,7 +19,8 @@ def check(check_id: str) -> None:
 
 @shared_task(name="oversight.watch")
 def watch() -> None:
-    """See that the chain is checked every night, and tell what needs somebody."""
+    """See that the chain is checked every night, tell what needs somebody, and write the end of what break-glass had open."""
+    break_glass.close_ended()
     checks.watch()
     telling.watch()
 

@@ -10,6 +10,7 @@ from audit import services as audit
 from engine_queue.models import Run
 from foundation.actor import Actor
 from foundation.errors import NotFound, Refused
+from orders import emergency
 from orders.machines import IN_ERROR
 from orders.models import Order
 from reports import making, release
@@ -83,11 +84,19 @@ def version_for(actor: Actor, order: Order, number: int) -> ReportVersion:
 def read(*, actor: Actor, order: Order, version: ReportVersion, action: str) -> None:
     """Write that somebody has this version before him, or took it with him; of whose order, its facts say."""
     facts = {"order": str(order.pk), "version": version.number, "sha256": version.content_sha256}
+    opened = emergency.by(actor, order)
+    if opened is not None:
+        emergency.read(actor=actor, opened=opened, order=order, obj=version, action=action, facts=facts)
+        return
     reads.seen(actor=actor, action=action, obj=version, organisation_id=order.performing_laboratory_id, facts=facts)
 
 
 def exported(*, actor: Actor, order: Order) -> None:
     """Write that somebody took the results with him; each time is an event."""
+    opened = emergency.by(actor, order)
+    if opened is not None:
+        emergency.read(actor=actor, opened=opened, order=order, obj=order, action="results.exported")
+        return
     with transaction.atomic():
         audit.record(actor=actor, action="results.exported", obj=order, organisation_id=order.performing_laboratory_id)
 

@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 
 from accounts.middleware import ActorRequest
 from foundation.actor import Actor
+from orders import emergency
 from orders import selectors as orders
 from orders.models import Order
 from reports import document, issuing, selectors, services
@@ -22,13 +23,13 @@ from reports.models import ReportVersion
 def page(request: HttpRequest, pk: UUID) -> HttpResponse:
     """The report as a page, or the words that say why there is none yet."""
     actor = cast(ActorRequest, request).actor
-    order = orders.order_for(actor, pk)
+    order = orders.order_to_read(actor, pk)
     shown = services.show(actor=actor, order=order)
     if shown.version is None:
         return _no_report(request, order, shown.door.value, status=HTTPStatus.OK)
     services.read(actor=actor, order=order, version=shown.version, action="report.viewed")
     context = {"order": order, "version": shown.version, "document": document.compose(shown.version)}
-    return render(request, "reports/report.html", context | {"versions": services.versions(actor, order)})
+    return render(request, "reports/report.html", context | _around(actor, order))
 
 
 @require_safe
@@ -36,7 +37,7 @@ def page(request: HttpRequest, pk: UUID) -> HttpResponse:
 def pdf_file(request: HttpRequest, pk: UUID) -> HttpResponse:
     """The report as PDF."""
     actor = cast(ActorRequest, request).actor
-    order = orders.order_for(actor, pk)
+    order = orders.order_to_read(actor, pk)
     shown = services.show(actor=actor, order=order)
     if shown.version is None:
         return _no_report(request, order, shown.door.value, status=_refusal(shown.door))
@@ -51,7 +52,7 @@ def version_page(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
     actor, order, version = _version(request, pk, number)
     services.read(actor=actor, order=order, version=version, action="report.viewed")
     context = {"order": order, "version": version, "document": document.compose(version), "numbered": True}
-    return render(request, "reports/report.html", context | {"versions": services.versions(actor, order)})
+    return render(request, "reports/report.html", context | _around(actor, order))
 
 
 @require_safe
@@ -72,9 +73,13 @@ def version_json(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
     return _file(version.content.encode(), "application/json", f"{order.accession}-report-{number}.json")
 
 
+def _around(actor: Actor, order: Order) -> dict[str, object]:
+    return {"versions": services.versions(actor, order), "opened": emergency.by(actor, order)}
+
+
 def _version(request: HttpRequest, pk: UUID, number: int) -> tuple[Actor, Order, ReportVersion]:
     actor = cast(ActorRequest, request).actor
-    order = orders.order_for(actor, pk)
+    order = orders.order_to_read(actor, pk)
     return actor, order, services.version_for(actor, order, number)
 
 
@@ -83,7 +88,7 @@ def _version(request: HttpRequest, pk: UUID, number: int) -> tuple[Actor, Order,
 def results_csv(request: HttpRequest, pk: UUID) -> HttpResponse:
     """Every result of the order, unrounded, as CSV."""
     actor = cast(ActorRequest, request).actor
-    order = orders.order_for(actor, pk)
+    order = orders.order_to_read(actor, pk)
     try:
         export = selectors.results_export(actor, order)
     except selectors.TooManyResults as error:

@@ -5,25 +5,28 @@ import os
 import pytest
 from django.urls import resolve, reverse
 
-from accounts.models import Site, User
+from accounts.break_glass_models import Kind
+from accounts.models import Membership, Site, User
 from accounts.services import actor_for
 from casefile.attachments import attach
 from dashboard.urls import urlpatterns
 from engine_queue.models import Job
+from foundation import clock
 from inspection import making
 from inspection import services as inspection
-from orders import merging
+from orders import emergency, merging
 from tests.browser.served import NARROW, WIDE, elsewhere
 from tests.browser.test_every_page import serious
 from tests.browser.test_identity_pages import in_question
 from tests.browser.test_identity_pages import placed as placed_here
-from tests.factories import make_provider
+from tests.factories import PASSWORD, make_provider
 
 PICTURES = os.environ.get("SCREENSHOTS", "")  # a folder, for docs/screenshots
 HERE = {
     "worklist-filters", "order-comments", "order-attachments", "order-attachment-withdraw", "audit", "provider", "site",
     "identity-checks", "patients", "patient-merge", "patient-unmerge", "programs",
-    "engine-part", "stat-list", "audit-reports", "audit-report-new", "audit-report", "audit-chain",
+    "engine-part", "stat-list", "audit-reports", "audit-report-new", "audit-report", "audit-chain", "break-glass", "break-glasses",
+    "break-glass-opening",
 }  # fmt: skip
 # Opened under axe by the other files of this folder.
 ELSEWHERE = {
@@ -50,7 +53,7 @@ def test_every_page_is_opened_under_axe_somewhere():
 
 def pictured(page, address):
     if PICTURES:
-        name = resolve(address.partition("?")[0]).url_name
+        name = resolve(address.partition("?")[0]).url_name + ("-form" if address.endswith("?form") else "")
         page.screenshot(path=f"{PICTURES}/{name}-{page.viewport_size['width']}.png", full_page=True)
 
 
@@ -67,6 +70,17 @@ def audit_report(order):
     return report
 
 
+def opened(order):
+    """By break-glass, for the requester; and the form of it, for an administrator who orders at the hospital too."""
+    requester = somebody("requester")
+    asked = emergency.Asked(
+        order.performing_laboratory_id, order.stated_mrn, order.patient.birth_date, Kind.EMERGENCY, "Unconscious, no history"
+    )
+    hospital = requester.memberships.get().organisation
+    Membership.objects.create(user=somebody("administrator"), organisation=hospital, role="requester", granted_at=clock.now())
+    return emergency.open_for(actor=actor_for(requester), asked=asked, password=PASSWORD)
+
+
 def prepared():
     """Addresses by whom: pages of an order, of two records that were one, of lists and their rows."""
     first, other = placed_here(), placed_here()
@@ -76,6 +90,7 @@ def prepared():
     third = placed_here()
     paper = attach(actor=clerk, order=first, name="a.txt", kind="other", chunks=lambda: [b"plain words"])
     order, home = str(first.pk), first.ordering_organisation
+    grant = opened(third)
     Job.objects.filter(run__order_id=first.pk).update(attention="job.worker-died", deaths=3)
     return {
         "accessioner": [
@@ -87,9 +102,14 @@ def prepared():
         "director": [
             reverse("worklist-filters"), reverse("audit"), reverse("audit-reports"), reverse("audit-report-new", args=["model"]),
             reverse("audit-report", args=[audit_report(first).pk]), reverse("audit-chain"),
+            reverse("break-glasses"), reverse("break-glass-opening", args=[grant.pk]),
         ],
+        "requester": [reverse("break-glass")],
         "operator": [reverse("engine-part", args=[Job.objects.get(run__order_id=first.pk).pk])],
-        "administrator": [reverse("programs"), reverse("site", args=[Site.objects.filter(organisation=home).earliest("pk").pk])],
+        "administrator": [
+            f"{reverse('break-glass')}?form", reverse("programs"),
+            reverse("site", args=[Site.objects.filter(organisation=home).earliest("pk").pk]),
+        ],
     }  # fmt: skip
 
 

@@ -51,6 +51,7 @@ TO_ASK = ["question-check", "question-cancel", "audit-chain-check"]  # by POST a
 AUDIT_REPORTS = [  # who gets them: test_audit_reports_page
     "audit-reports", "audit-report-new", "audit-report", "audit-report-live", "audit-report-withdraw", "audit-report-file",
 ]  # fmt: skip
+BREAK_GLASS = ["break-glass", "break-glasses", "break-glass-opening"]  # who gets them, and what it opens: test_break_glass
 OF_DOWNTIME = ["stat-list", "stat-list-live"]  # who gets them: test_stat_list
 OF_A_PART = ["engine-part"]  # who gets it: test_waiting_parts
 OF_A_TRACE = ["engine-trace", "engine-trace.svg", "engine-trace.json"]  # who gets them: test_traces_page
@@ -71,7 +72,7 @@ DOORS = [
     *OF_AN_ORDER, *OF_A_VERSION, *OF_A_FILE, *OF_A_DRAFT, *OF_AN_UPLOAD, *TO_SEND, *FOR_ALL, *OF_THE_FORM, *OF_THE_ENGINE,
     *OF_A_TRACE, *OF_A_PART, *OF_DOWNTIME, *OF_A_RESULT,
     *OF_IDENTITY, *OF_A_PATIENT, *PATIENTS, *OF_A_MERGE, *OF_A_NUMBER, *OF_A_LABORATORY, *LISTS, *ROWS,
-    *AUDIT_REPORTS,
+    *AUDIT_REPORTS, *BREAK_GLASS,
     *OF_A_MANIFEST, *TO_REMOVE, *OF_TOKENS, *OF_THE_LIST, *OF_QUESTIONS, *OF_A_QUESTION, *TO_ASK,
 ]  # fmt: skip
 # Who does what, written down a second time: not read from the table that the platform reads.
@@ -124,6 +125,7 @@ def address(name: str, order: Order) -> str:
         **dict.fromkeys([*OF_A_TRACE[1:], *OF_A_MERGE, *OF_A_PART], 1),
         **dict.fromkeys(AUDIT_REPORTS[2:5], order.pk),
         "audit-report-new": "order",
+        "break-glass-opening": order.pk,
         **dict.fromkeys(["question", "question-live", "question-cancel"], order.pk),
     }
     numbers |= dict.fromkeys(ROWS, order.pk)

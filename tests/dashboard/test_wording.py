@@ -7,6 +7,7 @@ import pytest
 
 from dashboard import wording
 from foundation.reasons import WORDS
+from inspection.event_words import in_full
 
 BERLIN = ZoneInfo("Europe/Berlin")
 
@@ -33,7 +34,7 @@ def test_places_are_ordinals(number: int, words: str) -> None:
 def test_a_time_is_shown_in_the_zone_of_the_site() -> None:
     moment = datetime(2026, 11, 29, 13, 7, 12, tzinfo=UTC)
     assert wording.day_and_time(moment, now=moment, zone=BERLIN) == "14:07"
-    assert wording.in_full(moment, BERLIN) == "29 Nov 2026 14:07:12 CET"
+    assert in_full(moment, BERLIN) == "29 Nov 2026 14:07:12 CET"
 
 
 def test_a_day_that_differs_only_in_the_zone_of_the_site_is_named_in_that_zone() -> None:

@@ -134,6 +134,8 @@ SERVICES = [
     "audit/reads",
     "audit/services",
     "orders/assignment",
+    "orders/emergency",
+    "accounts/break_glass",
     "orders/conflicts",
     "casefile/attachments",
     "casefile/comments",

@@ -11,6 +11,7 @@ from django.utils.safestring import SafeString
 
 from dashboard import short_names, stages, wording
 from foundation import clock
+from inspection.event_words import in_full
 from orders.asked_filters import Asked
 from orders.models import Order, Patient
 
@@ -24,7 +25,7 @@ def moment(context: template.Context, value: datetime | None, style: str = "") -
     if value is None:
         return NONE
     zone = context["zone"]
-    full = wording.in_full(value, zone)
+    full = in_full(value, zone)
     text = full if style == "full" else wording.day_and_time(value, now=clock.now(), zone=zone, seconds=style == "seconds")
     return format_html('<time datetime="{}" title="{}">{}</time>', value.isoformat(), full, text)
 
