@@ -206,6 +206,10 @@ class Reason(ReasonCode):
     HOLD_TWO_PEOPLE = "hold.two-people", "An order that is or was STAT waits when its requester or two people say so."
     HOLD_BY_ONE = "hold.by-one", "One person alone put this order on hold: let it go on, then make it STAT."
     REPORT_WITHHELD = "report.withheld", "Nothing of this order has been released yet; its state and progress can be read."
+    REPORT_RECALLED = (
+        "report.recalled",
+        "The order was cancelled after its report, which is not valid any more; the order says why.",
+    )
     REPORT_NOT_SCORED = "report.not-scored", "Scoring has not finished."
     REPORT_TOO_LARGE = "report.too-large", "The order has more results than one document holds; read them page by page, or as CSV."
     REPORT_TOO_MANY = "report.too-many-results", "The order has more results than one CSV file is made of; read them page by page."

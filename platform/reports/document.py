@@ -112,7 +112,9 @@ def _recalled(version: ReportVersion) -> tuple[str, ...]:
     """What has become of the version since its content was written; the content itself never changes."""
     if version.state == "superseded":
         return ("SUPERSEDED: ANOTHER VERSION TOOK ITS PLACE",)
-    return ("ENTERED IN ERROR: WRONG PATIENT, NOT VALID",) if version.state == IN_ERROR else ()
+    if version.state == IN_ERROR:
+        return ("ENTERED IN ERROR: WRONG PATIENT, NOT VALID",)
+    return ("THE ORDER WAS CANCELLED: NOT VALID",) if version.order.state == "cancelled" else ()
 
 
 def _banners(said: Content, *, issued: bool) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from reports import making, release
 from reports.content import parse
 from reports.gathering import again
 from reports.machines import REPORT
-from reports.models import ReportKind, ReportVersion
+from reports.models import CONCLUSIVE, ReportKind, ReportVersion
 
 LARGEST = 50_000  # results in one document; above it they are read on the order page and as CSV
 
@@ -33,6 +33,7 @@ class Door(Enum):
     NOT_SCORED = "Scoring has not finished. The report can be read here as soon as every variant has been scored."
     WITHHELD = "The report has not been released yet. The order page shows how far it is."
     IN_ERROR = "This order was entered in error: it was for the wrong patient. No result and no report of it is valid."
+    RECALLED = "The report of this order is not valid any more: the order was cancelled after it. The order page says why."
     TOO_LARGE = "This order has more results than one document holds. The order page shows them all and gives them as CSV."
 
 
@@ -47,10 +48,11 @@ class Shown:
 def show(*, actor: Actor, order: Order) -> Shown:
     """The version this person reads: what stands; before, in the laboratory, what waits for signatures, else the draft.
 
-    Of an order that was entered in error nothing is made any more; the laboratory reads what there was, marked as such.
+    Of an order that was entered in error, or cancelled after a report, nothing is made any more; the laboratory reads what there
+    was, marked as such.
     """
-    if order.state == IN_ERROR:
-        return _in_error(actor, order)
+    if order.state == IN_ERROR or closed(order) == Door.RECALLED:
+        return _recalled(actor, order)
     run = release.run_to_show(actor, order)
     if run is None:
         return Shown(Door.NOT_SCORED if release.may_see_scores(actor, order) else Door.WITHHELD)
@@ -101,10 +103,18 @@ def exported(*, actor: Actor, order: Order) -> None:
         audit.record(actor=actor, action="results.exported", obj=order, organisation_id=order.performing_laboratory_id)
 
 
-def _in_error(actor: Actor, order: Order) -> Shown:
-    found = order.reports.filter(state=IN_ERROR).select_related("order").order_by("-number").first()
+def closed(order: Order) -> Door:
+    """Why nobody outside of the laboratory reads anything of an order of which nothing is releasable."""
+    if order.state == IN_ERROR:
+        return Door.IN_ERROR
+    cancelled = order.state == "cancelled" and order.reports.filter(state="released").exists()
+    return Door.RECALLED if cancelled else Door.WITHHELD
+
+
+def _recalled(actor: Actor, order: Order) -> Shown:
+    found = order.reports.filter(state__in=[IN_ERROR, "released"]).select_related("order").order_by("-number").first()
     inside = release.may_see_scores(actor, order)  # nobody outside: nothing of it is releasable
-    return Shown(Door.OPEN, found) if found is not None and inside else Shown(Door.IN_ERROR)
+    return Shown(Door.OPEN, found) if found is not None and inside else Shown(closed(order))
 
 
 def draft(*, order: Order, run: Run, actor: Actor) -> ReportVersion:
@@ -132,6 +142,9 @@ def draft(*, order: Order, run: Run, actor: Actor) -> ReportVersion:
 
 
 def changed(version: ReportVersion, order: Order) -> bool:
-    """Whether the facts are no longer what a version says: then it is not what would be signed."""
+    """Whether the facts are no longer what a version says, or another validation permits it: then it is not what would be signed."""
     said = parse(version.content)
-    return again(order=order, run=version.run, said=said) != said
+    if again(order=order, run=version.run, said=said) != said:
+        return True
+    record = release.covering(version.run) if version.kind in CONCLUSIVE else None
+    return version.validation_id != (record.pk if record is not None else None)

@@ -94,7 +94,7 @@ def results_csv(request: HttpRequest, pk: UUID) -> HttpResponse:
     except selectors.TooManyResults as error:
         return _no_report(request, order, str(error), status=HTTPStatus.CONFLICT)
     if export is None:
-        return _no_report(request, order, services.Door.WITHHELD.value, status=HTTPStatus.FORBIDDEN)
+        return _no_report(request, order, services.closed(order).value, status=HTTPStatus.FORBIDDEN)
     services.exported(actor=actor, order=order)
     body = export.text()
     return _file(body.encode(), "text/csv; charset=utf-8", export.filename)
@@ -105,7 +105,8 @@ def _no_report(request: HttpRequest, order: Order, words: str, *, status: HTTPSt
 
 
 def _pdf(request: HttpRequest, order: Order, version: ReportVersion) -> HttpResponse:
-    became = "" if version.state in ("draft", "released") else f"-{version.state.replace('_', '-')}"
+    state = order.state if order.state == "cancelled" and version.state == "released" else version.state
+    became = "" if state in ("draft", "released") else f"-{state.replace('_', '-')}"
     try:
         body = issuing.as_pdf(version)
     except issuing.Damaged as error:

@@ -5,10 +5,11 @@ import json
 import pytest
 
 from accounts.roles import Role
+from reports import reviewing, wrong_patient
 from reports.models import ReportVersion
 from tests.factories import make_laboratory, make_organisation, make_token, make_user
 from tests.interop.caller import Caller
-from tests.reports import cases
+from tests.reports import cases, signers
 
 pytestmark = pytest.mark.django_db
 DOORS = ("results", "results.csv", "report", "report.pdf")
@@ -60,3 +61,20 @@ def test_before_all_is_scored_there_is_no_report(order):
     running = cases.scored_order(finished=False)
     answer = caller(Role.ANALYST, running.performing_laboratory).get(f"/orders/{running.pk}/report")
     assert (answer.status_code, answer.json()["code"]) == (409, "report.not-scored")
+
+
+@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize(("state", "code"), [("entered_in_error", "order.wrong-patient"), ("cancelled", "report.recalled")])
+def test_a_requester_is_told_that_what_he_read_was_recalled(door, state, code):
+    order = signers.scored(signers=1, priority="stat")
+    lab, reader = signers.laboratory_of(order), caller(Role.REQUESTER, order.ordering_organisation)
+    director = lab.actor(Role.DIRECTOR)
+    signers.sign(reviewing.preliminary(order=order, actor=director, seen=signers.seen(order, lab).pk), director)
+    assert reader.get(f"/orders/{order.pk}/{door}").status_code == 200
+    now = cases.read(order)
+    if state == "cancelled":
+        reviewing.reject(order=now, actor=director, seen=signers.seen(now, lab).pk, note="The control failed.")
+    else:
+        wrong_patient.declare(order=now, words="The labels were exchanged.", actor=director, expected_edits=now.edits)
+    answer = reader.get(f"/orders/{order.pk}/{door}")
+    assert (answer.status_code, answer.json()["code"]) == (409, code)

@@ -117,6 +117,20 @@ def test_a_stat_order_has_a_preliminary_report_by_one_permitted_person_and_then_
     assert parse(final.content).report.supersedes == version.number
 
 
+def test_a_preliminary_report_whose_order_was_rejected_later_says_that_it_is_not_valid():
+    order = signers.scored(signers=1, priority="stat")
+    lab = signers.laboratory_of(order)
+    director, drafts = lab.actor(Role.DIRECTOR), order.reports.filter(kind="unsigned")
+    signers.sign(reviewing.preliminary(order=order, actor=director, seen=signers.seen(order, lab).pk), director)
+    reviewing.reject(order=order, actor=lab.actor(Role.REVIEWER), seen=signers.seen(order, lab).pk, note="The control failed.")
+    now, number = cases.read(order), drafts.count()
+    reader = make_actor(role=Role.REQUESTER, organisation=order.ordering_organisation)
+    assert services.show(actor=reader, order=now).door is services.Door.RECALLED
+    shown = services.show(actor=director, order=now).version
+    assert shown.kind == "preliminary" and "THE ORDER WAS CANCELLED: NOT VALID" in document.compose(shown).banners
+    assert drafts.count() == number, "nothing is drafted any more"
+
+
 def test_there_is_no_preliminary_report_of_a_routine_order(order, lab):
     with pytest.raises(reviewing.OnlyStat):
         reviewing.preliminary(order=order, actor=lab.actor(Role.REVIEWER), seen=signers.seen(order, lab).pk)

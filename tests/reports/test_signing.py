@@ -156,6 +156,17 @@ def test_a_clinical_test_is_final_only_under_a_standing_validation():
     assert "DEMONSTRATION" not in str(document.compose(version).banners)
 
 
+def test_a_validation_that_was_replaced_discards_what_waits_under_the_former_one():
+    order = signers.scored(use="clinical")
+    lab = signers.laboratory_of(order)
+    signers.validate(order.test_version, lab)
+    version, director = signers.approved(order, lab), lab.actor(Role.DIRECTOR)
+    signers.validate(order.test_version, lab)
+    with pytest.raises(signing.FactsChanged):
+        signers.sign(version, director)
+    assert signers.issued(order, lab).kind == "final"
+
+
 def test_a_validation_that_is_suspended_stops_what_waits_and_leaves_what_was_issued():
     first = signers.scored(use="clinical")
     lab = signers.laboratory_of(first)

@@ -26,6 +26,8 @@ LIMIT: Any = Query(100, ge=1, le=1000)
 REASONS = {
     services.Door.NOT_SCORED: Reason.REPORT_NOT_SCORED,
     services.Door.WITHHELD: Reason.REPORT_WITHHELD,
+    services.Door.IN_ERROR: Reason.ORDER_WRONG_PATIENT,
+    services.Door.RECALLED: Reason.REPORT_RECALLED,
     services.Door.TOO_LARGE: Reason.REPORT_TOO_LARGE,
 }
 
@@ -116,7 +118,7 @@ def _version(actor: Actor, order: Order) -> ReportVersion:
 
 def _closed(actor: Actor, order: Order) -> ApiError:
     seen = release.may_see_scores(actor, order)
-    return ApiError(409, Reason.REPORT_NOT_SCORED if seen else Reason.REPORT_WITHHELD)
+    return ApiError(409, Reason.REPORT_NOT_SCORED if seen else REASONS[services.closed(order)])
 
 
 def _attachment(body: bytes, content_type: str, name: str) -> HttpResponse:
