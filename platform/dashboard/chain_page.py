@@ -9,7 +9,7 @@ from accounts.roles import Verb
 from audit import standing
 from dashboard.wording import duration
 from foundation.actor import Actor
-from oversight import checks
+from oversight import checks, telling
 from oversight.models import Check
 
 SHOWN = 30  # checks of the history
@@ -48,13 +48,14 @@ def page() -> dict[str, Any]:
     """All of it."""
     rows = [_line(one) for one in checks.history()[: SHOWN + 1]]
     ended = [one for one in rows if one.check.ended_at is not None]
+    sure = next((one for one in ended if one.check.state in ("good", "broken")), None)  # what was not carried out hides it not
     good = checks.newest("good")
     now = standing.standing()
     running = next((one for one in rows if one.check.state in Check.OPEN), None)
     return {
-        "standing": now, "alarms": now.alarms, "unsealed_age": _age(now.oldest, now.now),
+        "standing": now, "alarms": [*now.alarms, *filter(None, [telling.unchecked()])], "unsealed_age": _age(now.oldest, now.now),
         "anchor_age": _age(now.sealing.anchored_at, now.now),
-        "good": _line(good) if good is not None else None, "last": ended[0] if ended else None, "running": running,
+        "good": _line(good) if good is not None else None, "last": sure or (ended[0] if ended else None), "running": running,
         "behind": running is not None and running.check.state == "waiting" and now.now - running.check.asked_at > _LOST,
         "percent": _percent(running), "history": rows[:SHOWN], "older": len(rows) > SHOWN,
     }  # fmt: skip
@@ -64,10 +65,10 @@ def alarm(actor: Actor) -> str:
     """What every page of somebody who may look at audit trails says on top; blank where nothing is wrong, or for others."""
     if not actor.organisations(Verb.VIEW_AUDIT):
         return ""
-    last = checks.newest("good", "incomplete", "broken")
+    last = checks.newest("good", "broken")
     if last is not None and last.state == "broken":
         return "The audit trail is not as it was sealed."
-    return standing.alarm()
+    return standing.alarm() or telling.unchecked()
 
 
 def _line(check: Check) -> Line:

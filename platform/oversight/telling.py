@@ -1,6 +1,7 @@
-"""Tell everybody who may look at audit trails that the chain is broken, or that it is not sealed or anchored any more."""
+"""Tell everybody who may look at audit trails that the chain is broken, or that it is not sealed, anchored or checked any more."""
 
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any
 
 from django.db import transaction
@@ -18,6 +19,7 @@ from oversight.models import Check
 
 TOPIC = "audit.alarm"
 BROKEN, TROUBLE = "audit.broken", "audit.trouble"
+UNCHECKED = timedelta(days=2)  # without a check that came to an end
 
 
 def post_broken(check: Check) -> None:
@@ -27,10 +29,19 @@ def post_broken(check: Check) -> None:
     outbox.post(topic=TOPIC, payload=said, organisation_id=NOBODY)
 
 
+def unchecked() -> str:
+    """What is said where no check has come to an end lately, though some were asked for; blank: one has, or none was."""
+    late = clock.now() - UNCHECKED
+    if not Check.objects.filter(asked_at__lt=late).exists():
+        return ""
+    found = Check.objects.filter(state__in=["good", "incomplete", "broken"], ended_at__gte=late).exists()
+    return "" if found else "The audit trail could not be checked for two days."
+
+
 def watch() -> None:
     """Tell once a day of each alarm that stands."""
     today = f"{clock.now():%Y-%m-%d}"
-    for words in standing().alarms:
+    for words in filter(None, [*standing().alarms, unchecked()]):
         key = f"audit:{today}:{words}"[:120]
         if not Notice.objects.filter(key=key).exists():
             with transaction.atomic():

@@ -142,7 +142,7 @@ def draft(*, order: Order, run: Run, actor: Actor) -> ReportVersion:
 
 
 def changed(version: ReportVersion, order: Order) -> bool:
-    """Whether the facts are no longer what a version says, or another validation permits it: then it is not what would be signed."""
+    """Whether the facts are no longer what a version says, or its validation was replaced: then it is not what would be signed."""
     said = parse(version.content)
     if again(order=order, run=version.run, said=said) != said:
         return True

@@ -95,6 +95,34 @@ def test_a_broken_chain_is_told_to_every_auditor_and_director_and_stands_on_thei
     assert "is not what was sealed: a column of it was changed." in page
 
 
+@pytest.mark.django_db
+def test_a_broken_chain_stands_on_top_until_a_check_is_good_and_checks_that_never_end_are_told(folder: Path) -> None:
+    director = make_user(role=Role.DIRECTOR, organisation=make_laboratory())
+    working(folder)
+
+    def ended(state: str, ago: timedelta) -> str:
+        Check.objects.create(asked_by_name="by itself", asked_at=clock.now() - ago)
+        Check.objects.filter(state="waiting").update(state="running")
+        Check.objects.filter(state="running").update(state=state, ended_at=clock.now() - ago)
+        return client_of(director).get(reverse("notifications")).content.decode()
+
+    assert "could not be checked" in ended("failed", timedelta(days=3))
+    telling.watch()
+    assert Message.objects.get(topic=telling.TOPIC).payload["words"] == telling.unchecked()
+    assert "could not be checked" not in ended("incomplete", timedelta(hours=3))
+    assert "is not as it was sealed" in ended("broken", timedelta(hours=2))
+    assert "is not as it was sealed" in ended("incomplete", timedelta(hours=1))
+    assert "is not as it was sealed" not in ended("good", timedelta())
+
+
+@pytest.mark.django_db
+def test_a_check_of_a_clock_that_ran_ahead_takes_no_nights_check_away(monkeypatch: pytest.MonkeyPatch) -> None:
+    Check.objects.create(asked_by_name="by itself", asked_at=clock.now() + timedelta(days=400))
+    Check.objects.update(state="failed", ended_at=clock.now())
+    checks.watch()
+    assert Check.objects.filter(state="waiting").count() == 1
+
+
 def client_of(user) -> Client:
     client = Client()
     client.force_login(user)
