@@ -12,7 +12,7 @@ from playwright.sync_api import sync_playwright
 
 from accounts.models import User
 from config import demo
-from tests.browser.served import FLAGS, Person, Served, uploads_checked
+from tests.browser.served import FLAGS, Person, Served, elsewhere, sealed, uploads_checked
 from tests.engine_queue.workers import crowd
 from tests.factories import PASSWORD
 
@@ -60,6 +60,7 @@ def served(platform, databases, valkey_url, tmp_path):
     """The demonstration laboratory as it was made, served. Workers are started by the tests that need them."""
     databases.drop(BROWSED)
     databases.clone(BROWSED, template=DEMONSTRATION)
+    elsewhere(lambda: sealed(tmp_path / "anchors"))
     platform.start_web()
     with crowd(tmp_path) as platform.workers:
         yield platform

@@ -18,6 +18,7 @@ from tests.reports.cases import analyst, copied, drafted, scored_order
 pytestmark = pytest.mark.django_db
 
 KINDS = {"clinical", "repeat", "rescore", "shadow", "sentinel", "question"}  # PLATFORM, “Order, run, job”
+BESIDE = {"background", "track"}  # of nobody's order, below all of them
 
 
 def beside(first: Run, kind: str = "rescore") -> Run:
@@ -29,11 +30,16 @@ def beside(first: Run, kind: str = "rescore") -> Run:
     return made
 
 
-def test_a_run_is_of_one_of_six_kinds_and_a_question_needs_no_order() -> None:
-    assert set(RunKind.values) == KINDS
+def test_a_run_is_of_a_kind_that_is_known_and_what_nobody_ordered_is_of_no_order() -> None:
+    assert set(RunKind.values) == KINDS | BESIDE
     first = Run.objects.get(order_id=make_order().pk)
+    for kind in sorted(BESIDE):
+        with pytest.raises(IntegrityError, match="run_beside_orders_waits_for_them"), transaction.atomic():
+            beside(first, kind)
     first.order_id = None
     assert beside(first, "question").order_id is None
+    first.rank = 4
+    assert {beside(first, kind).order_id for kind in BESIDE} == {None}
 
 
 def test_what_a_run_was_accepted_with_is_pinned() -> None:
