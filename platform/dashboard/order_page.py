@@ -203,10 +203,18 @@ def _entry(event: Event, order: Order, names: Mapping[str, str]) -> Entry | None
         return None
     if event.reason == Reason.ORDER_RETURNED:
         title = "Returned for another run"
+    if event.facts.get("from") == "awaiting_second_review" and event.action == "state.awaiting_review":
+        return Entry("First signature taken back", event.at, f"{_TAKEN_BACK.get(event.reason, '')}, by {event.actor_name}", "amber")
     entry = Entry(title, event.at, _detail(event, order, names), _COLOURS.get(event.action, ""))
     if event.action in ("order.at_risk", "order.in_time_again"):
         return replace(entry, low=_fact(event, "low"), high=_fact(event, "high"), due=_fact(event, "due"))
     return entry
+
+
+_TAKEN_BACK = {
+    "report.withdrawn": "the report was withdrawn from signing", "report.facts-changed": "what it said has changed",
+    "report.interpretation-edited": "the interpretation was edited",
+}  # fmt: skip
 
 
 def _fact(event: Event, name: str) -> datetime | None:

@@ -15,7 +15,8 @@ ORDER = Machine(
         "accepted": frozenset({"in_analysis", "cancelled", IN_ERROR}),
         "in_analysis": frozenset({"awaiting_review", "cancelled", IN_ERROR}),
         "awaiting_review": frozenset({"awaiting_second_review", "reported", "in_analysis", "cancelled", IN_ERROR}),
-        "awaiting_second_review": frozenset({"reported", "in_analysis", "cancelled", IN_ERROR}),
+        # Back: what the first signature stood under was taken back, or says what is no longer so.
+        "awaiting_second_review": frozenset({"reported", "awaiting_review", "in_analysis", "cancelled", IN_ERROR}),
         "reported": frozenset({IN_ERROR}),
     },
 )

@@ -42,7 +42,7 @@ def write(*, order: Order, actor: Actor, text: str, expected: int) -> Interpreta
         if locked.state not in STATES:
             raise NotNow(code="report.not-now")
         made = edit(locked, actor, text, expected)
-        making.discard_open(locked, actor, "report.interpretation-edited")
+        making.take_back(locked, actor, "report.interpretation-edited")
     return made
 
 

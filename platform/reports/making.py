@@ -6,6 +6,8 @@ from audit import services as audit
 from engine_queue.models import Run
 from foundation import clock
 from foundation.actor import Actor
+from orders import hints
+from orders.machines import ORDER
 from orders.models import Order
 from registry.models import IntendedUse
 from reports import differences, release
@@ -63,6 +65,14 @@ def discard_open(order: Order, actor: Actor, reason: str) -> None:
     """Whatever of a locked order's report is not issued yet does not count any more, signatures on it included."""
     for version in order.reports.select_for_update().filter(state="draft").order_by("number"):
         audit.transition(REPORT, version, to="discarded", actor=actor, reason=reason)
+
+
+def take_back(order: Order, actor: Actor, reason: str) -> None:
+    """The same, and the order awaits its review again where somebody had signed."""
+    discard_open(order, actor, reason)
+    if order.state == "awaiting_second_review":
+        audit.transition(ORDER, order, to="awaiting_review", actor=actor, reason=reason, edits=order.edits + 1)
+        hints.changed(order)
 
 
 def _heading(number: int, kind: ReportKind, now: str, supersedes: ReportVersion | None, reason: str) -> Heading:

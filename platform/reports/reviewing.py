@@ -92,7 +92,7 @@ def withdraw(*, order: Order, actor: Actor, seen: UUID) -> None:
         waits = making.waiting(locked)
         if waits is None or waits.pk != seen:
             raise Stale("Another version waits now, or none. Look at it again.", code="state.stale")
-        making.discard_open(locked, actor, "report.withdrawn")
+        making.take_back(locked, actor, "report.withdrawn")
 
 
 def _before_him(order: Order, actor: Actor, seen: UUID, verb: Verb = Verb.REVIEW) -> ReportVersion:

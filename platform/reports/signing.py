@@ -64,7 +64,7 @@ def sign(*, version: ReportVersion, meaning: Meaning, actor: Actor, proof: StepU
             _write(locked, meaning, actor, proof)
             _go_on(locked, order, actor)
         else:
-            making.discard_open(order, actor, "report.facts-changed")
+            making.take_back(order, actor, "report.facts-changed")
     if not fresh:
         raise FactsChanged(code="report.facts-changed")
     return locked

@@ -71,9 +71,7 @@ def _by_place(told: Mapping[str, Any], window: int, *, reverse: bool) -> dict[in
     return found
 
 
-def _base(
-    refs: Mapping[int, Read], alts: Mapping[int, Read], pair: tuple[int | None, int | None], offset: int, item: Item
-) -> Base:
+def _base(refs: Mapping[int, Read], alts: Mapping[int, Read], pair: tuple[int | None, int | None], offset: int, item: Item) -> Base:
     at, beside = pair
     ref, ref_value = ("", None) if at is None else refs.get(at, ("", None))
     alt, alt_value = ("", None) if beside is None else alts.get(beside, ("", None))

@@ -36,6 +36,7 @@ def test_an_order_goes_no_other_way_than_the_contract_says() -> None:
         state: onward
         | ({"cancelled"} if state in OPEN else set())
         | ({"in_analysis"} if state in RETURNED else set())
+        | ({"awaiting_review"} if state == "awaiting_second_review" else set())  # what was signed first is taken back
         | ({"entered_in_error"} if state in WRONG_PATIENT else set())
         for state, onward in FORWARD.items()
     }

@@ -1,12 +1,15 @@
 """Approve, return, reject; preliminary reports of STAT; two reviewers on one draft."""
 
 import pytest
+from django.test import Client
+from django.urls import reverse
 
 from accounts.roles import Role
 from engine_queue.models import Run
 from foundation.errors import NotPermitted, Stale
 from orders.errors import InvalidOrder
-from reports import document, interpreting, release, reviewing, services
+from orders.models import Specimen
+from reports import document, interpreting, release, reviewing, services, signing
 from reports.content import parse
 from reports.models import ReportVersion, Review
 from tests.factories import make_actor, make_order
@@ -134,6 +137,29 @@ def test_a_preliminary_report_whose_order_was_rejected_later_says_that_it_is_not
 def test_there_is_no_preliminary_report_of_a_routine_order(order, lab):
     with pytest.raises(reviewing.OnlyStat):
         reviewing.preliminary(order=order, actor=lab.actor(Role.REVIEWER), seen=signers.seen(order, lab).pk)
+
+
+@pytest.mark.parametrize("why", ["withdrawn", "edited", "changed"])
+def test_an_order_whose_first_signature_is_gone_awaits_its_review_again_and_its_page_says_why(why):
+    order = signers.scored(signers=2)
+    lab = signers.laboratory_of(order)
+    version = signers.approved(order, lab)
+    signers.sign(version, lab.actor(Role.REVIEWER))
+    assert cases.read(order).state == "awaiting_second_review"
+    if why == "withdrawn":
+        reviewing.withdraw(order=order, actor=lab.actor(Role.REVIEWER), seen=version.pk)
+    elif why == "edited":
+        signers.interpret(order, lab)
+    else:
+        Specimen.objects.filter(pk=order.specimen_id).update(condition="haemolysed")
+        with pytest.raises(signing.FactsChanged):
+            signers.sign(version, lab.actor(Role.DIRECTOR))
+    assert cases.read(order).state == "awaiting_review"
+    client = Client()
+    client.force_login(lab.user(Role.DIRECTOR))
+    page = client.get(reverse("order", args=[order.pk])).content.decode()
+    assert "First signature taken back" in page and page.count(">Scored<") == 1
+    assert signers.issued(order, lab).state == "released"
 
 
 def test_what_waits_can_be_taken_back_and_approved_again(order, lab):
