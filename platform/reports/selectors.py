@@ -243,7 +243,7 @@ def results_after(actor: Actor, order: Order, *, after: int, limit: int) -> Resu
         lines=lines[:limit],
         more=len(lines) > limit,
         complete=complete,
-        report_state=spreadsheet.state(complete=complete, kind=_kind(released, run)),
+        report_state=spreadsheet.state(complete=complete, in_error=order.state == IN_ERROR, kind=_kind(released, run)),
         released=released is not None,
         items_done=run.items_done,
         items_total=run.items_total,

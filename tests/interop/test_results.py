@@ -78,3 +78,9 @@ def test_a_requester_is_told_that_what_he_read_was_recalled(door, state, code):
         wrong_patient.declare(order=now, words="The labels were exchanged.", actor=director, expected_edits=now.edits)
     answer = reader.get(f"/orders/{order.pk}/{door}")
     assert (answer.status_code, answer.json()["code"]) == (409, code)
+    own = caller(Role.ANALYST, order.performing_laboratory).get(f"/orders/{order.pk}/{door}")
+    assert "no-store" in own["Cache-Control"]
+    if door.startswith("report"):
+        assert (own.status_code, own.json()["code"]) == (409, code)
+    elif state == "entered_in_error":
+        assert b"entered in error: wrong patient, not valid" in own.content

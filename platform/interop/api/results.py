@@ -111,8 +111,9 @@ def get_pdf(request: ApiRequest, pk: UUID) -> HttpResponse:
 
 def _version(actor: Actor, order: Order) -> ReportVersion:
     shown = services.show(actor=actor, order=order)
-    if shown.version is None:
-        raise ApiError(409, REASONS[shown.door])
+    door = shown.door if shown.version is None else services.closed(order)
+    if shown.version is None or door in (services.Door.IN_ERROR, services.Door.RECALLED):  # its bytes do not say so
+        raise ApiError(409, REASONS[door])
     return shown.version
 
 
