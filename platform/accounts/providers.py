@@ -63,6 +63,11 @@ def providers_for(actor: Actor) -> list[Provider]:
     return list(rows.order_by("name", "department", "identifier", "id"))
 
 
+def providers_of(organisation_id: UUID) -> list[Provider]:
+    """Active providers of an organisation, by name, for who may see its orders."""
+    return list(Provider.objects.filter(organisation_id=organisation_id, active=True).order_by("name", "department", "id"))
+
+
 def add_provider(*, organisation: Organisation, details: ProviderDetails, actor: Actor) -> Provider:
     """A new provider. Raises `NotPermitted` or `InvalidDetails`."""
     require(actor, Verb.EDIT_PROVIDERS, organisation.pk)

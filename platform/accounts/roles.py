@@ -38,6 +38,9 @@ class Verb(models.TextChoices):
     SIGN_1 = "sign_1"
     SIGN_2 = "sign_2"
     CORRECT = "correct"
+    DELIVER = "deliver"  # name who gets reports, send one again, keep that somebody was told otherwise
+    MARK_CRITICAL = "mark_critical"  # say that a result is critical
+    CALL_CRITICAL = "call_critical"  # call with it, and keep what was read back
     HOLD_VERSION_1 = "hold_version_1"
     HOLD_VERSION_2 = "hold_version_2"
     ROLLBACK_1 = "rollback_1"
@@ -63,7 +66,7 @@ class Verb(models.TextChoices):
 _R, _V = Role, Verb
 
 TABLE: dict[Role, frozenset[Verb]] = {
-    _R.REQUESTER: frozenset({_V.PLACE, _V.STAT, _V.CANCEL, _V.VIEW_ORDER, _V.COMMENT, _V.ATTACH, _V.BREAK_GLASS}),
+    _R.REQUESTER: frozenset({_V.PLACE, _V.STAT, _V.CANCEL, _V.VIEW_ORDER, _V.COMMENT, _V.ATTACH, _V.BREAK_GLASS, _V.DELIVER}),
     _R.ACCESSIONER: frozenset(
         {
             _V.PLACE,
@@ -77,6 +80,8 @@ TABLE: dict[Role, frozenset[Verb]] = {
             _V.HOLD,
             _V.COMMENT,
             _V.ATTACH,
+            _V.DELIVER,
+            _V.CALL_CRITICAL,
             _V.TELL_DELAY,
         }
     ),
@@ -95,6 +100,8 @@ TABLE: dict[Role, frozenset[Verb]] = {
             _V.EXPORT,
             _V.COMMENT,
             _V.ATTACH,
+            _V.DELIVER,
+            _V.CALL_CRITICAL,
             _V.TELL_DELAY,
             _V.VIEW_TURNAROUND,
             _V.ASK,
@@ -116,6 +123,9 @@ TABLE: dict[Role, frozenset[Verb]] = {
             _V.EXPORT,
             _V.COMMENT,
             _V.ATTACH,
+            _V.DELIVER,
+            _V.MARK_CRITICAL,
+            _V.CALL_CRITICAL,
             _V.TELL_DELAY,
             _V.VIEW_TURNAROUND,
             _V.ASK,
@@ -150,6 +160,9 @@ TABLE: dict[Role, frozenset[Verb]] = {
             _V.APPROVE_VALIDATION,
             _V.COMMENT,
             _V.ATTACH,
+            _V.DELIVER,
+            _V.MARK_CRITICAL,
+            _V.CALL_CRITICAL,
             _V.TELL_DELAY,
             _V.VIEW_TURNAROUND,
             _V.ASK,
@@ -175,6 +188,9 @@ NEVER_SERVICE = frozenset(
         _V.SIGN_2,
         _V.RELEASE_PRELIMINARY,
         _V.CORRECT,
+        _V.DELIVER,
+        _V.MARK_CRITICAL,
+        _V.CALL_CRITICAL,
         _V.HOLD_VERSION_1,
         _V.HOLD_VERSION_2,
         _V.ROLLBACK_1,

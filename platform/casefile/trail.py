@@ -16,7 +16,7 @@ from foundation.actor import Actor
 from foundation.errors import NotFound, NotPermitted
 from orders.models import Demotion, HoldRequest, Order, PatientIdentifier
 from orders.patient_selectors import one_person
-from reports.models import ReportVersion
+from reports.models import Critical, ReportDelivery, ReportVersion
 
 PAGE = 100
 _OF_ORDER = ("order.viewed", "break_glass.order_seen", "audit.viewed", "audit.exported", "results.viewed", "results.exported")
@@ -31,7 +31,7 @@ PARTS = {
     "work": ("Runs and jobs", ("engine_queue.run", "engine_queue.job")),
     "person": ("Patient and specimen", ("orders.patient", "orders.patientidentifier", "orders.specimen")),
     "papers": ("Comments and files", ("casefile.comment", "casefile.attachment")),
-    "report": ("Report", ("reports.reportversion",)),
+    "report": ("Report", ("reports.reportversion", "reports.reportdelivery", "reports.critical")),
 }
 
 
@@ -158,6 +158,8 @@ def _objects(orders: Sequence[Order], patients: Collection[UUID]) -> list[tuple[
         ("casefile.comment", _ids(Comment.objects.filter(**mine))),
         ("casefile.attachment", _ids(Attachment.objects.filter(**mine))),
         ("reports.reportversion", _ids(ReportVersion.objects.filter(**mine))),
+        ("reports.reportdelivery", _ids(ReportDelivery.objects.filter(**mine))),
+        ("reports.critical", _ids(Critical.objects.filter(**mine))),
     ]
 
 

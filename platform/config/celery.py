@@ -33,6 +33,7 @@ app.conf.beat_schedule = {
     "sweep the engine queue": _every(5.0, "engine_queue.sweep"),
     "watch due times": _every(5.0, "orders.watch_due_times"),
     "escalate": _every(5.0, "orders.escalate"),
+    "escalate critical results": _every(5.0, "reports.escalate_critical"),
     "send notices": _every(2.0, "notices.deliver"),
     "end hold requests": _every(5.0, "orders.expire_hold_requests"),
     "take work from leavers": _every(10.0, "orders.release_leavers"),

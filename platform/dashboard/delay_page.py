@@ -86,12 +86,5 @@ def refused(actor: Actor, pk: UUID, data: Mapping[str, str], zone: ZoneInfo, err
     typed = {name: data.get(name, "") for name in (*FIELDS, "fold")}
     summary = [(name, FIELDS.get(name, ""), message) for name, messages in fields.items() for message in messages]
     return form(actor, order_for(actor, pk), zone) | {
-        "values": typed, "errors": summary, "wrong": fields, "ask_fold": _twofold(typed["told_at"], zone),
+        "values": typed, "errors": summary, "wrong": fields, "ask_fold": local_time.asks_back(typed["told_at"], zone),
     }  # fmt: skip
-
-
-def _twofold(text: str, zone: ZoneInfo) -> bool:
-    try:
-        return local_time.is_twofold(datetime.fromisoformat(text).replace(tzinfo=None), zone)
-    except ValueError:
-        return False

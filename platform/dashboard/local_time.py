@@ -30,6 +30,14 @@ def is_twofold(naive: datetime, zone: ZoneInfo) -> bool:
     return len(offsets) == 2 and naive.replace(tzinfo=zone).astimezone(UTC).astimezone(zone).replace(tzinfo=None) == naive
 
 
+def asks_back(text: str, zone: ZoneInfo) -> bool:
+    """Whether a form has to ask which of two moments these digits mean."""
+    try:
+        return is_twofold(datetime.fromisoformat(text).replace(tzinfo=None), zone)
+    except ValueError:
+        return False
+
+
 def shown(moment: datetime, zone: ZoneInfo) -> str:
     """As a form field wants it."""
     return f"{moment.astimezone(zone):%Y-%m-%dT%H:%M}"

@@ -10,7 +10,7 @@ from django.http import QueryDict
 from accounts.roles import Verb
 from foundation.actor import Actor
 from foundation.errors import HelicaseError, NotFound, Refused
-from notices import delivering, endpoints, selectors, services
+from notices import delivering, endpoints, links, selectors, services
 from notices.models import Delivery, Receipt
 from notices.wording import words
 
@@ -27,6 +27,8 @@ class Line:
     accession: str
     words: str
     unread: bool
+    path: str  # of the page that it leads to
+    delivered: bool  # it is about a report that was delivered to this person
 
 
 @dataclass(frozen=True)
@@ -123,10 +125,12 @@ def _id(data: Mapping[str, str]) -> UUID:
 
 def _line(receipt: Receipt) -> Line:
     notice = receipt.notice
-    return Line(receipt.pk, notice.at, notice.order_id, notice.accession, words(notice.kind, notice.facts), receipt.read_at is None)
+    said, unread = words(notice.kind, notice.facts), receipt.read_at is None
+    delivered = "delivery" in notice.facts
+    return Line(receipt.pk, notice.at, notice.order_id, notice.accession, said, unread, links.path(notice), delivered)
 
 
 def _sent(delivery: Delivery) -> Sent:
     notice = delivery.notice
     about = f"{notice.accession}: " if notice.accession else ""
-    return Sent(delivery, about + words(notice.kind, notice.facts), str(delivery.endpoint or delivery.user))
+    return Sent(delivery, about + words(notice.kind, notice.facts), str(delivery.endpoint or delivery.user or delivery.address))

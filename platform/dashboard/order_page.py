@@ -8,7 +8,18 @@ from typing import cast
 from accounts.roles import Verb
 from audit.models import Event
 from casefile import selectors as casefile
-from dashboard import delay_page, engine_line, identity_page, less_urgent, outlook, papers, repeating, specimens, urgency
+from dashboard import (
+    critical_page,
+    delay_page,
+    engine_line,
+    identity_page,
+    less_urgent,
+    outlook,
+    papers,
+    repeating,
+    specimens,
+    urgency,
+)
 from dashboard.outlook import Outlook, Stop
 from dashboard.verdicts import exceptions
 from dashboard.wording import FLAGS, counted, duration, flag, parked
@@ -23,7 +34,7 @@ from orders.machines import IN_ERROR
 from orders.models import Demotion, HoldRequest, Order
 from orders.replacing import may_replace
 from orders.specimen_models import condition_in_words
-from reports import wrong_patient
+from reports import delivered, wrong_patient
 from reports.interpreting import STATES
 from reports.models import ReportKind
 from reports.release import may_see_scores
@@ -112,7 +123,7 @@ def live(actor: Actor, order: Order) -> dict[str, object]:
     unread = selectors.unread_demotions(order)
     return {
         "order": order,
-        "token": f"{token(order, seen, request, unread)}.{casefile.stamp(actor, order)}",
+        "token": f"{token(order, seen, request, unread)}.{casefile.stamp(actor, order)}.{delivered.stamp(order)}",
         "request_to_hold": request,
         "less_urgent": less_urgent.of_order(actor, order, unread),
         "place": engine_line.place(order),
@@ -138,6 +149,7 @@ def whole(actor: Actor, order: Order, parameters: Mapping[str, str]) -> dict[str
         "panel": panel,
         "signatures": counted(int(order.test_version.signatures[order.priority]), "person signs", "people sign"),
         **_report(actor, order),
+        **critical_page.of_order(actor, order),
         "may_see": panel is not None or may_see_scores(actor, order),
         "may_cancel": may_cancel(actor, order),
         "taken_back": specimen_corrections.taken_back(order),
@@ -170,6 +182,8 @@ def _report(actor: Actor, order: Order) -> dict[str, object]:
     inside, found = actor.may(Verb.VIEW_UNRELEASED, laboratory), versions(actor, order)
     return {
         "versions": found,
+        "deliveries": delivered.of_order(actor, order),
+        "may_deliver": actor.may(Verb.DELIVER, order.ordering_organisation_id, laboratory),
         "may_review": inside and order.state in STATES,
         "may_sign": inside and any(one.state == "draft" and one.kind != ReportKind.UNSIGNED for one in found),
         "may_correct": order.state == "reported" and actor.may(Verb.CORRECT, laboratory),

@@ -35,6 +35,8 @@ from orders.keys import Cursor
 from orders.machines import IN_ERROR
 from orders.models import HoldRequest, Order
 from orders.worklist import Chip, Finished, Worklist
+from reports import critical, delivered
+from reports.models import Critical, ReportDelivery
 
 EMPTY = {
     "open": "No open orders.",
@@ -103,6 +105,8 @@ class Page:
     unplaced: list[FhirOrder]  # came by FHIR, and are no orders yet
     initials: bool  # of patients' names no more than that
     last_stat: Finished | None  # read where no STAT order is open
+    to_call: list[Critical]  # critical results that nobody has read back
+    undelivered: list[ReportDelivery]  # reports that did not reach their recipient
 
     @property
     def oldest_stat(self) -> datetime | None:
@@ -112,9 +116,9 @@ class Page:
 
     @property
     def chips(self) -> list[Chip]:
-        """The filters with their counts. What came by FHIR and waits for a person needs attention as orders do."""
-        parked_ones = sum(one.state == "parked" for one in self.unplaced)
-        return [replace(chip, count=chip.count + parked_ones) if chip.key == "attention" else chip for chip in self.worklist.chips]
+        """The filters with their counts. What came by FHIR, and a report that reached nobody, need attention as orders do."""
+        others = sum(one.state == "parked" for one in self.unplaced) + len(self.undelivered)
+        return [replace(chip, count=chip.count + others) if chip.key == "attention" else chip for chip in self.worklist.chips]
 
     @property
     def about(self) -> str:
@@ -174,6 +178,8 @@ def page(user: User, actor: Actor, query: Mapping[str, str]) -> Page:
         unplaced=finding.unsettled(actor),
         initials=short_names.shown(user),
         last_stat=None if found.stat else worklist.last_stat(actor),
+        to_call=critical.open_ones(actor),
+        undelivered=delivered.failed(actor),
     )
 
 

@@ -16,6 +16,7 @@ OBJECTS = {
     "engine_queue.run": "run", "engine_queue.job": "job", "casefile.draft": "draft", "casefile.comment": "comment",
     "casefile.attachment": "file", "reports.reportversion": "report version", "inspection.auditreport": "audit report",
     "interop.fhirorder": "request by FHIR", "accounts.breakglass": "break-glass",
+    "reports.reportdelivery": "delivery", "reports.critical": "critical result",
 }  # fmt: skip
 _FACTS = {"from": "before", "to": "now", "items": "records", "nevertheless": "placed nevertheless"}
 _NAMING = frozenset({"version", "token", "check", "request", "identifier"})
@@ -34,6 +35,9 @@ _WORDS = {
     "break_glass.opened": "Opened by break-glass", "break_glass.order_seen": "Saw the order by break-glass",
     "break_glass.ended": "Break-glass ended", "break_glass.reviewed": "Reviewed a break-glass",
     "break_glass.missed": "Found nobody to open by break-glass",
+    "delivery.made": "Report is to be delivered", "critical.marked": "Marked as critical",
+    "critical.called": "Called with the critical result", "critical.escalated": "Told that nobody has read it back",
+    "recipient.named": "Named a recipient of the reports", "recipient.ended": "Took a recipient off",
     "question.named_somebody": "Asked a question that named the patient", "intake.received": "Input received",
 }  # fmt: skip
 

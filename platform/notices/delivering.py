@@ -15,7 +15,7 @@ from audit import services as audit
 from foundation import clock
 from foundation.actor import Actor, process
 from foundation.errors import Refused
-from notices import mail, webhook
+from notices import mail, outcomes, webhook
 from notices.errors import DeliveryFailed, Undeliverable
 from notices.machines import DELIVERY
 from notices.models import Channel, Delivery
@@ -91,6 +91,7 @@ def _failed(delivery: Delivery, words: str, *, last: bool) -> None:
 def _end(delivery: Delivery, to: str, **columns: Any) -> None:
     with transaction.atomic():
         audit.transition(DELIVERY, delivery, to=to, actor=ACTOR, ended_at=clock.now(), **columns)
+        outcomes.report(delivery)
 
 
 class _alone:

@@ -7,8 +7,15 @@ from notices.models import Notice
 
 
 def of(notice: Notice) -> str:
-    """The page of its order, of the audit chain or break-glass, else of notifications. Without PUBLIC_URL the path alone."""
+    """The address of its page. Without PUBLIC_URL the path alone."""
+    return f"{settings.PUBLIC_URL.rstrip('/')}{path(notice)}"
+
+
+def path(notice: Notice) -> str:
+    """The report that was delivered, a page of its order, of the audit chain or break-glass, else that of notifications."""
+    if delivered := notice.facts.get("delivery"):
+        return reverse("report-delivery", args=[delivered])
+    if notice.order_id:
+        return reverse("order-critical" if notice.kind == "critical.open" else "order", args=[notice.order_id])
     pages = {"audit": "audit-chain", "break_glass": "break-glasses"}
-    plain = reverse(pages.get(notice.kind.partition(".")[0], "notifications"))
-    path = reverse("order", args=[notice.order_id]) if notice.order_id else plain
-    return f"{settings.PUBLIC_URL.rstrip('/')}{path}"
+    return reverse(pages.get(notice.kind.partition(".")[0], "notifications"))

@@ -1,4 +1,7 @@
-"""One e-mail: the number of the order and a link. Whatever else is to be known stands behind the login."""
+"""One e-mail: the number of the order and a link. Whatever else is to be known stands behind the login.
+
+Who has no account is told no number either: that there is something, and where.
+"""
 
 import smtplib
 
@@ -14,17 +17,22 @@ from notices.wording import words
 SECONDS = 10
 
 
+def configured() -> bool:
+    """Whether e-mail can leave this installation at all."""
+    return bool(settings.EMAIL_HOST) or not settings.EMAIL_BACKEND.endswith("smtp.EmailBackend")
+
+
 def send(delivery: Delivery) -> None:
-    """Send a delivery to its person. Raises `DeliveryFailed` or `Undeliverable` in words."""
-    user = delivery.user
-    if user is None or not _belongs(delivery):
+    """Send a delivery to its person or address. Raises `DeliveryFailed` or `Undeliverable` in words."""
+    known = delivery.user is not None
+    if known and not _belongs(delivery):
         raise Undeliverable("The person does not belong to either side of the order any more.")
-    if not settings.EMAIL_HOST and settings.EMAIL_BACKEND.endswith("smtp.EmailBackend"):
+    if not configured():
         raise DeliveryFailed("No mail server is configured here (EMAIL_HOST).")
     message = EmailMessage(
-        subject=subject(delivery.notice),
-        body=body(delivery.notice),
-        to=[user.email],
+        subject=subject(delivery.notice, known=known),
+        body=body(delivery.notice, known=known),
+        to=[delivery.user.email if delivery.user else delivery.address],
         headers={"Message-ID": f"<{delivery.pk}@helicase>", "Auto-Submitted": "auto-generated"},
     )
     try:
@@ -38,14 +46,14 @@ def send(delivery: Delivery) -> None:
         raise DeliveryFailed(f"The mail server could not be reached ({type(error).__name__}).") from error
 
 
-def subject(notice: Notice) -> str:
+def subject(notice: Notice, *, known: bool = True) -> str:
     """Nothing that a lock screen should not show."""
-    return f"Order {notice.accession}" if notice.accession else "Helicase"
+    return f"Order {notice.accession}" if notice.accession and known else "Helicase"
 
 
-def body(notice: Notice) -> str:
+def body(notice: Notice, *, known: bool = True) -> str:
     """One sentence of codes and a link."""
-    about = f"Order {notice.accession}: " if notice.accession else ""
+    about = f"Order {notice.accession}: " if notice.accession and known else ""
     return f"{about}{words(notice.kind, notice.facts)}.\n\n{links.of(notice)}\n"
 
 

@@ -79,7 +79,8 @@ class Delivery(models.Model):
     organisation_id = models.UUIDField()
     notice = models.ForeignKey(Notice, on_delete=models.PROTECT, related_name="deliveries")
     channel = models.CharField(max_length=10, choices=Channel.choices)
-    user = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")  # of an e-mail
+    user = models.ForeignKey(User, on_delete=models.PROTECT, null=True, related_name="+")  # of an e-mail …
+    address = models.EmailField(blank=True, default="", db_default="")  # … or of one to somebody who has no account
     endpoint = models.ForeignKey(Endpoint, on_delete=models.PROTECT, null=True, related_name="deliveries")  # of a webhook
     state = models.CharField(max_length=10, default="queued")
     version = models.PositiveIntegerField(default=1)
@@ -93,10 +94,12 @@ class Delivery(models.Model):
 
     class Meta:
         constraints = [
-            models.UniqueConstraint(fields=["notice", "channel", "user", "endpoint"], name="one_delivery", nulls_distinct=False),
+            models.UniqueConstraint(
+                fields=["notice", "channel", "user", "endpoint", "address"], name="one_delivery", nulls_distinct=False
+            ),
             models.CheckConstraint(
-                condition=Q(channel="email", user__isnull=False, endpoint=None)
-                | Q(channel="webhook", endpoint__isnull=False, user=None),
+                condition=(Q(channel="email", endpoint=None) & (Q(user=None) ^ Q(address="")))
+                | Q(channel="webhook", endpoint__isnull=False, user=None, address=""),
                 name="delivery_has_an_address",
             ),
         ]

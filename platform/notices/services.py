@@ -33,6 +33,7 @@ class Audience:
 
     in_app: Collection[UUID] = ()  # people
     email: Collection[UUID] = ()  # people
+    addresses: Collection[str] = ()  # e-mail of those who have no account
     webhook: Collection[UUID] = ()  # endpoints
 
 
@@ -73,6 +74,8 @@ def _deliveries(notice: Notice, audience: Audience) -> Iterable[Delivery]:
     }  # fmt: skip
     for user in sorted(set(audience.email)):
         yield Delivery(channel=Channel.EMAIL, user_id=user, **common)
+    for address in sorted(set(audience.addresses)):
+        yield Delivery(channel=Channel.EMAIL, address=address, **common)
     open_ones = Endpoint.objects.filter(pk__in=list(audience.webhook), ended_at=None).order_by("pk")
     for endpoint in open_ones:
         yield Delivery(channel=Channel.WEBHOOK, endpoint=endpoint, **common)

@@ -10,6 +10,10 @@ KINDS = (
     "order.specimen_rejected",
     "order.rejection_taken_back",
     "order.part_waits",
+    "report.issued",
+    "report.corrected",
+    "report.recalled",
+    "critical.open",
     "audit.broken",
     "audit.trouble",
     "break_glass.opened",
@@ -34,6 +38,15 @@ def words(kind: str, facts: Mapping[str, Any]) -> str:
             return "the rejection of its specimen was a mistake and was taken back: nothing new is needed"
         case "order.part_waits":
             return f"a part of it waits for a person; {facts.get('person', 'somebody')} is named to see to it"
+        case "report.issued":
+            return f"a report is issued to you, version {facts.get('number')}{_replaces(facts)}"
+        case "report.corrected":
+            issued = f"{facts.get('kind')}: version {facts.get('number')} of its report is issued"
+            return f"{issued}{_replaces(facts)}; say that you have read it"
+        case "report.recalled":
+            return "its report was recalled: nothing of it is valid any more; say that you have read this"
+        case "critical.open":
+            return f"a critical result waits for its call; {facts.get('minutes')} minutes and nobody has read it back"
         case "audit.broken":
             return f"the audit trail is not as it was sealed: {facts.get('words')} Found in all: {facts.get('found')}"
         case "audit.trouble":
@@ -43,3 +56,7 @@ def words(kind: str, facts: Mapping[str, Any]) -> str:
         case "webhook.test":
             return "a test message, asked for on the page of webhooks"
     return kind.replace(".", ": ").replace("_", " ")
+
+
+def _replaces(facts: Mapping[str, Any]) -> str:
+    return f", which replaces version {facts['replaces']}" if facts.get("replaces") else ""

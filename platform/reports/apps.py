@@ -6,8 +6,13 @@ class ReportsConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
-        """Listen to the engine queue."""
-        from engine_queue import outcomes
-        from reports import backgrounds
+        """Listen to the engine queue; say who hands over deliveries, and hear what became of their e-mails."""
+        from engine_queue import outcomes as results
+        from notices import outcomes as mails
+        from outbox import services as outbox
+        from reports import backgrounds, critical_notices, delivering, delivery_notices
 
-        outcomes.on_result(backgrounds.hear)
+        results.on_result(backgrounds.hear)
+        mails.on_end(delivery_notices.hear)
+        outbox.handles(delivering.TOPIC, delivery_notices.deliver)
+        outbox.handles(critical_notices.TOPIC, critical_notices.deliver)

@@ -1,7 +1,10 @@
 """Issue a report: rendered once, stored, and from then on read from the store."""
 
+import base64
 import hashlib
 from typing import Any
+
+from django.core.cache import cache
 
 from audit import services as audit
 from foundation import clock
@@ -10,12 +13,13 @@ from foundation.errors import HelicaseError, Refused
 from orders import hints
 from orders.machines import ORDER
 from orders.models import Order
-from reports import document, pdf, release
+from reports import delivering, document, pdf, release
 from reports.machines import REPORT
 from reports.models import ReportKind, ReportVersion
 from storage import services as storage
 
 LARGEST = 200_000_000  # bytes of one document
+KEPT = 86_400  # seconds that size and hash of a document are kept; its name is its content
 
 
 class NotReleasable(Refused):
@@ -52,6 +56,7 @@ def issue(*, version: ReportVersion, order: Order, actor: Actor) -> None:
     else:
         order.version += 1
         order.save(update_fields=["version"])
+    delivering.announce(version=version, order=order, actor=actor)
     hints.changed(order)
 
 
@@ -62,6 +67,21 @@ def issued_pdf(version: ReportVersion) -> bytes:
     if hashlib.sha256(body).hexdigest() != version.document_sha256:
         raise Damaged(code="report.damaged")
     return body
+
+
+def fixity(version: ReportVersion) -> dict[str, Any]:
+    """Size and hash of an issued document, as a FHIR Attachment has them: bytes, and SHA-1 in base64. Of a damaged one nothing."""
+    key = f"reports.fixity.{version.document_sha256}"
+    found: dict[str, Any] | None = cache.get(key)
+    if found is None:
+        try:
+            body = issued_pdf(version)
+        except Damaged:
+            return {}
+        digest = hashlib.sha1(body, usedforsecurity=False).digest()
+        found = {"size": len(body), "hash": base64.b64encode(digest).decode()}
+        cache.set(key, found, KEPT)
+    return found
 
 
 def as_pdf(version: ReportVersion) -> bytes:

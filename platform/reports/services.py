@@ -13,7 +13,7 @@ from foundation.errors import NotFound, Refused
 from orders import emergency
 from orders.machines import IN_ERROR
 from orders.models import Order
-from reports import making, release
+from reports import delivering, making, release
 from reports.content import parse
 from reports.gathering import again
 from reports.machines import REPORT
@@ -91,6 +91,7 @@ def read(*, actor: Actor, order: Order, version: ReportVersion, action: str) -> 
         emergency.read(actor=actor, opened=opened, order=order, obj=version, action=action, facts=facts)
         return
     reads.seen(actor=actor, action=action, obj=version, organisation_id=order.performing_laboratory_id, facts=facts)
+    delivering.opened(actor=actor, version=version)
 
 
 def exported(*, actor: Actor, order: Order) -> None:
@@ -101,6 +102,9 @@ def exported(*, actor: Actor, order: Order) -> None:
         return
     with transaction.atomic():
         audit.record(actor=actor, action="results.exported", obj=order, organisation_id=order.performing_laboratory_id)
+    released = release.released_version(order)
+    if released is not None:
+        delivering.opened(actor=actor, version=released)
 
 
 def closed(order: Order) -> Door:

@@ -4,18 +4,18 @@ from http import HTTPStatus
 from typing import cast
 from uuid import UUID
 
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
-from django.views.decorators.http import require_safe
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts.middleware import ActorRequest
 from foundation.actor import Actor
-from orders import emergency
 from orders import selectors as orders
 from orders.models import Order
-from reports import document, issuing, selectors, services
+from reports import around, delivered, delivering, document, issuing, selectors, services
 from reports.answering import private
-from reports.models import ReportVersion
+from reports.models import ReportDelivery, ReportVersion
 
 
 @require_safe
@@ -25,11 +25,12 @@ def page(request: HttpRequest, pk: UUID) -> HttpResponse:
     actor = cast(ActorRequest, request).actor
     order = orders.order_to_read(actor, pk)
     shown = services.show(actor=actor, order=order)
+    delivering.opened_recall(actor=actor, order=order)
     if shown.version is None:
         return _no_report(request, order, shown.door.value, status=HTTPStatus.OK)
     services.read(actor=actor, order=order, version=shown.version, action="report.viewed")
     context = {"order": order, "version": shown.version, "document": document.compose(shown.version)}
-    return render(request, "reports/report.html", context | _around(actor, order))
+    return render(request, "reports/report.html", context | around.report(actor, order))
 
 
 @require_safe
@@ -52,7 +53,7 @@ def version_page(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
     actor, order, version = _version(request, pk, number)
     services.read(actor=actor, order=order, version=version, action="report.viewed")
     context = {"order": order, "version": version, "document": document.compose(version), "numbered": True}
-    return render(request, "reports/report.html", context | _around(actor, order))
+    return render(request, "reports/report.html", context | around.report(actor, order))
 
 
 @require_safe
@@ -73,14 +74,53 @@ def version_json(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
     return _file(version.content.encode(), "application/json", f"{order.accession}-report-{number}.json")
 
 
-def _around(actor: Actor, order: Order) -> dict[str, object]:
-    return {"versions": services.versions(actor, order), "opened": emergency.by(actor, order)}
-
-
 def _version(request: HttpRequest, pk: UUID, number: int) -> tuple[Actor, Order, ReportVersion]:
     actor = cast(ActorRequest, request).actor
     order = orders.order_to_read(actor, pk)
     return actor, order, services.version_for(actor, order, number)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@private
+def delivery_page(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """What was delivered to this person, and that he has read it. Who sees the order is led to its version."""
+    actor = cast(ActorRequest, request).actor
+    found = delivered.one_for(actor, pk)
+    if request.method == "POST":
+        return _acknowledged(request, actor, found)
+    if not delivered.readable(actor, found):
+        return _recalled(request, actor, found)
+    if delivered.sees_order(actor, found):
+        return redirect("report-version", pk=found.order_id, number=found.report_version.number)
+    services.read(actor=actor, order=found.order, version=found.report_version, action="report.viewed")
+    return render(request, "reports/report.html", around.delivered_to(delivered.one_for(actor, pk)))
+
+
+@require_safe
+@private
+def delivery_pdf(request: HttpRequest, pk: UUID) -> HttpResponse:
+    """The same as PDF, for somebody who does not see the order."""
+    actor = cast(ActorRequest, request).actor
+    found = delivered.one_for(actor, pk)
+    if not delivered.readable(actor, found):
+        return _recalled(request, actor, found)
+    services.read(actor=actor, order=found.order, version=found.report_version, action="report.downloaded")
+    return _pdf(request, found.order, found.report_version)
+
+
+def _acknowledged(request: HttpRequest, actor: Actor, found: ReportDelivery) -> HttpResponse:
+    try:
+        delivering.acknowledge(delivery=found, actor=actor)
+    except delivering.NotOpened as error:
+        return _no_report(request, found.order, str(error), status=HTTPStatus.CONFLICT, delivery=found)
+    messages.success(request, "It is kept that you have read this report.")
+    return redirect("report-delivery", pk=found.pk)
+
+
+def _recalled(request: HttpRequest, actor: Actor, found: ReportDelivery) -> HttpResponse:
+    delivering.opened_recall(actor=actor, order=found.order)
+    words = services.closed(found.order).value
+    return _no_report(request, found.order, words, status=HTTPStatus.OK, delivery=delivered.one_for(actor, found.pk))
 
 
 @require_safe
@@ -100,8 +140,12 @@ def results_csv(request: HttpRequest, pk: UUID) -> HttpResponse:
     return _file(body.encode(), "text/csv; charset=utf-8", export.filename)
 
 
-def _no_report(request: HttpRequest, order: Order, words: str, *, status: HTTPStatus) -> HttpResponse:
-    return render(request, "reports/no_report.html", {"order": order, "words": words}, status=status)
+def _no_report(
+    request: HttpRequest, order: Order, words: str, *, status: HTTPStatus, delivery: ReportDelivery | None = None
+) -> HttpResponse:  # fmt: skip
+    actor = cast(ActorRequest, request).actor
+    shown = {"order": order, "words": words, **around.no_report(actor, order, delivery)}
+    return render(request, "reports/no_report.html", shown, status=status)
 
 
 def _pdf(request: HttpRequest, order: Order, version: ReportVersion) -> HttpResponse:

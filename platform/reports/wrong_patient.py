@@ -16,6 +16,7 @@ from orders import services
 from orders.machines import IN_ERROR, ORDER
 from orders.models import Order
 from orders.remarks import LONG, remark
+from reports import delivering
 from reports.machines import REPORT
 from reports.models import ReportVersion
 
@@ -55,6 +56,7 @@ def declare(*, order: Order, words: str, actor: Actor, expected_edits: int) -> N
         for version in ReportVersion.objects.select_for_update().filter(order=locked).order_by("number"):
             if REPORT.allows(version.state, IN_ERROR):
                 audit.transition(REPORT, version, to=IN_ERROR, actor=actor, reason=reason)
+        delivering.recall(order=locked, actor=actor)
 
 
 def _verb(order: Order) -> Verb:

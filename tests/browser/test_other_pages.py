@@ -34,6 +34,7 @@ ELSEWHERE = {
     "notifications", "clocks", "calendar", "turnaround", "webhooks", "order-identity", "order-wrong-patient", "patient",
     "order-audit", "specimens", "specimen", "providers", "sites", "test", "api-tokens", "api", "asked", "order-conflict",
     "questions", "question-new", "question", "order-review", "order-sign", "order-correct", "validation",
+    "order-recipients", "order-critical",
 }  # fmt: skip
 # Parts of pages, files, and addresses that take a form.
 NO_PAGES = {

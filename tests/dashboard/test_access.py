@@ -21,10 +21,16 @@ OPEN = ["login", "logout", "health-live", "health-ready", "api"]
 OF_TOKENS = ["api-tokens", "api-token-revoke"]  # who keeps which: test_token_pages
 OF_A_REVIEW = ["order-review", "order-sign", "order-correct"]
 OF_A_RESULT = ["order-track"]  # who gets it: tests/reports/test_tracks
+OF_CALLS = ["order-critical"]
 OF_AN_ORDER = [
     "order", "order-live", "order-cancel", "order-urgency", "order-delay", "order-comments", "order-attachments", "order-audit",
-    "order-audit.csv", "specimen", "report-page", "report-pdf", "order-results.csv", *OF_A_REVIEW,
+    "order-audit.csv", "order-recipients", *OF_CALLS, "specimen", "report-page", "report-pdf", "order-results.csv", *OF_A_REVIEW,
 ]  # fmt: skip
+SEEN_WITH_IT = [  # by everybody who sees the order
+    "order", "order-live", "order-cancel", "order-urgency", "order-delay", "order-recipients", "specimen", "report-page",
+    "intake", "intake-finishes",
+]  # fmt: skip
+TO_A_RECIPIENT = ["report-delivery", "report-delivery-pdf"]  # who gets them: tests/reports/test_delivery
 OF_A_VERSION = ["report-version", "report-version-pdf", "report-version-json"]  # of what is issued: tests/reports/test_doors
 OF_A_FILE = ["order-attachment", "order-attachment-withdraw"]
 OF_AN_UPLOAD = ["intake", "intake-finishes"]
@@ -69,6 +75,7 @@ LISTS = {
 }
 ROWS = ["provider", "site", "test"]  # who gets them: test_directory_pages, test_offers_page
 DOORS = [
+    *TO_A_RECIPIENT,
     *OF_AN_ORDER, *OF_A_VERSION, *OF_A_FILE, *OF_A_DRAFT, *OF_AN_UPLOAD, *TO_SEND, *FOR_ALL, *OF_THE_FORM, *OF_THE_ENGINE,
     *OF_A_TRACE, *OF_A_PART, *OF_DOWNTIME, *OF_A_RESULT,
     *OF_IDENTITY, *OF_A_PATIENT, *PATIENTS, *OF_A_MERGE, *OF_A_NUMBER, *OF_A_LABORATORY, *LISTS, *ROWS,
@@ -98,6 +105,7 @@ DEEDS = [
 SEE_SCORES = {"analyst", "reviewer", "director"}  # in the performing laboratory, before anything is released
 COMMENT = ATTACH = {"requester", "accessioner", "analyst", "reviewer", "director"}
 AUDIT = {"director", "auditor"}  # in the performing laboratory
+CALL_CRITICAL = {"accessioner", "analyst", "reviewer", "director"}  # in the performing laboratory
 TELL_DELAYS = {"accessioner", "analyst", "reviewer", "director"}  # in the performing laboratory
 SEE_TURNAROUND = {"analyst", "reviewer", "director", "auditor"}  # of a laboratory
 ASK = {"analyst", "reviewer", "director", "model_steward"}  # and see what their laboratory asked
@@ -135,6 +143,8 @@ def address(name: str, order: Order) -> str:
         return reverse(name, args=[order.pk, "pack.zip"])
     if name == "question-file":
         return reverse(name, args=[order.pk, "answer.json"])
+    if name in TO_A_RECIPIENT:
+        return reverse(name, args=[order.pk])
     if name in OF_A_VERSION:
         return reverse(name, args=[order.pk, 1])
     if name in OF_A_FILE:
@@ -181,9 +191,8 @@ def expected(role: Role, side: str) -> dict[str, int]:
         **dict.fromkeys(["order-new", "bulk-new"], 200 if role in PLACE else 403),
         "order-input": 422 if role in PLACE else 403,  # nothing was sent
         "order-draft": 200 if role in PLACE else 403,
-        **dict.fromkeys(
-            ["order", "order-live", "order-cancel", "order-urgency", "order-delay", "specimen", "report-page", *OF_AN_UPLOAD], sees
-        ),
+        **dict.fromkeys(SEEN_WITH_IT, sees),
+        **dict.fromkeys(OF_CALLS, sees if role in CALL_CRITICAL and side == "laboratory" else max(sees, 403)),
         **dict.fromkeys(
             ["order-wrong-patient", "order-comments", "order-attachments", "order-attachment", "order-attachment-withdraw"], sees
         ),

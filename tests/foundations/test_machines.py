@@ -17,12 +17,28 @@ from interop.machines import FHIR_ORDER
 from orders.machines import HOLD_REQUEST, IDENTITY_CHECK, INTAKE, MERGE, ORDER
 from orders.models import Intake, Order
 from oversight.machines import CHECK
-from reports.machines import REPORT
+from reports.machines import CRITICAL, REPORT
+from reports.machines import DELIVERY as REPORT_DELIVERY
 from tests import factories
 
 pytestmark = pytest.mark.django_db
 
-MACHINES = [ORDER, INTAKE, HOLD_REQUEST, IDENTITY_CHECK, MERGE, DRAFT, ATTACHMENT, RUN, JOB, REPORT, FHIR_ORDER, CHECK]
+MACHINES = [
+    ORDER,
+    INTAKE,
+    HOLD_REQUEST,
+    IDENTITY_CHECK,
+    MERGE,
+    DRAFT,
+    ATTACHMENT,
+    RUN,
+    JOB,
+    REPORT,
+    FHIR_ORDER,
+    CHECK,
+    REPORT_DELIVERY,
+    CRITICAL,
+]
 ROWS = {ORDER: Order, RUN: Run, JOB: Job, INTAKE: Intake}
 
 

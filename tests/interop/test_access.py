@@ -45,6 +45,7 @@ EXPECTED = {
     "GET /orders/{uuid:pk}/results.csv": (409, 200, 404),
     "GET /orders/{uuid:pk}/report": (409, 200, 404),
     "GET /orders/{uuid:pk}/report.pdf": (409, 200, 404),
+    "POST /orders/{uuid:pk}/report/acknowledge": (404, 404, 404),  # nothing was delivered yet
     # of a question of the laboratory, whose analyst is a colleague of the asker; requesters ask nothing
     "GET /deployments": (403, 200, 200),
     "POST /questions": (403, 201, 422),  # the model of another laboratory does not exist

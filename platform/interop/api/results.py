@@ -1,5 +1,6 @@
 """Scores and reports, through the one door that the pages use."""
 
+from datetime import datetime
 from typing import Any
 from uuid import UUID
 
@@ -14,10 +15,12 @@ from foundation.actor import Actor
 from foundation.reasons import Reason
 from interop.api import cursors, shapes
 from interop.api.security import ApiRequest, Token
+from interop.api.writing import KEY, done_once
+from interop.idempotency import Done
 from interop.problems import ApiError
 from orders import selectors as orders
 from orders.models import Order
-from reports import issuing, release, selectors, services
+from reports import delivered, delivering, issuing, release, selectors, services
 from reports.content import Content, ResultLine
 from reports.models import ReportVersion
 
@@ -46,6 +49,14 @@ class ResultPage(Schema):
     calibration_sha256: str = Field(description="of the table that probabilities are read from; blank: there are none")
     results: list[ResultLine]
     next: str | None
+
+
+class Acknowledged(Schema):
+    """That a report was read, by the one it was delivered to."""
+
+    accession: str
+    state: str
+    acknowledged_at: datetime | None
 
 
 def _file(media: str) -> dict[str, Any]:
@@ -109,8 +120,24 @@ def get_pdf(request: ApiRequest, pk: UUID) -> HttpResponse:
     return _attachment(issuing.as_pdf(version), "application/pdf", f"{order.accession}-report-{version.number}.pdf")
 
 
+@router.post("/orders/{uuid:pk}/report/acknowledge", response=Acknowledged, auth=Token(Verb.VIEW_ORDER))
+def acknowledge_report(request: ApiRequest, pk: UUID, idempotency_key: str | None = KEY) -> HttpResponse:
+    """Say that the report that was delivered last to the owner of the token was read. It is fetched first."""
+    order = orders.order_for(request.auth, pk)
+
+    def work() -> Done:
+        told = delivered.to_acknowledge(request.auth, order)
+        delivering.acknowledge(delivery=told, actor=request.auth)
+        kept = delivered.to_acknowledge(request.auth, order)
+        said = Acknowledged(accession=order.accession, state=kept.state, acknowledged_at=kept.acknowledged_at)
+        return Done(200, said.model_dump_json(), order.ordering_organisation_id, order.pk)
+
+    return done_once(request, idempotency_key, work, seen=lambda found: orders.order_for(request.auth, found))
+
+
 def _version(actor: Actor, order: Order) -> ReportVersion:
     shown = services.show(actor=actor, order=order)
+    delivering.opened_recall(actor=actor, order=order)
     door = shown.door if shown.version is None else services.closed(order)
     if shown.version is None or door in (services.Door.IN_ERROR, services.Door.RECALLED):  # its bytes do not say so
         raise ApiError(409, REASONS[door])

@@ -3,10 +3,11 @@
 from datetime import datetime
 from typing import Any
 
+from foundation.actor import Actor
 from interop.fhir import shown, statuses, systems
 from interop.fhir.shown import Resource, filled, instant
 from orders.models import Order
-from reports import release, wording
+from reports import issuing, release, services, wording
 from reports.content import Content, ResultLine, parse
 from reports.models import REVISED, ReportKind, ReportVersion
 
@@ -49,6 +50,7 @@ def _told(order: Order, version: ReportVersion, status: str) -> Resource:
     observations = [_observation(order, content, line, status) for line in lines]
     forms = [
         {"contentType": media, "url": f"/api/v1/orders/{order.pk}/{name}", "title": title, "creation": instant(version.released_at)}
+        | (issuing.fixity(version) if media == "application/pdf" else {})
         for media, name, title in _FORMS
     ]
     return {
@@ -63,6 +65,13 @@ def _told(order: Order, version: ReportVersion, status: str) -> Resource:
         "result": [{"reference": f"#{observation['id']}"} for observation in observations],
         "presentedForm": forms,
     }
+
+
+def read(actor: Actor, order: Order) -> None:
+    """Write that a client has fetched the report, and open what was delivered to it. Before release there is none to read."""
+    released = release.released_version(order)
+    if released is not None:
+        services.read(actor=actor, order=order, version=released, action="report.viewed")
 
 
 def _conclusion(version: ReportVersion, content: Content) -> str:

@@ -65,6 +65,8 @@ def one(kind: str) -> Callable[..., HttpResponse]:
         told = TOLD[kind](row, finding.changed([row])[row.pk])
         if told is None:
             raise NotFound
+        if kind == "DiagnosticReport":
+            reported.read(actor, cast(Order, row))
         return given(told)
 
     return view
@@ -79,6 +81,8 @@ def search(kind: str) -> Callable[..., HttpResponse]:
         page = finding.search(actor, wanted.wanted, orders_only=reports, after=wanted.after, limit=wanted.limit)
         changed = finding.changed(page.rows)
         found = [told for row in page.rows if (told := TOLD[kind](row, changed[row.pk])) is not None]
+        for row in page.rows if reports else ():
+            reported.read(actor, cast(Order, row))
         return given(answering.searchset(f"{base(request)}/{kind}", wanted, page, found))
 
     return view
