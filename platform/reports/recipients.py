@@ -128,7 +128,7 @@ def _readers(order: Order, earlier: list[ReportVersion]) -> Iterable[Recipient]:
     results = Event.objects.filter(object_type="orders.order", object_id=str(order.pk), action__in=_RESULTS_READ, at__gte=since)
     seen |= set(results.filter(actor_id__isnull=False).values_list("actor_id", flat=True))
     at_work = members_who_may(Verb.VIEW_UNRELEASED).filter(organisation_id=order.performing_laboratory_id)
-    for user in User.objects.filter(pk__in=seen - {None}).exclude(pk__in=at_work.values("user_id")).order_by("pk"):
+    for user in User.objects.filter(pk__in=[one for one in seen if one]).exclude(pk__in=at_work.values("user_id")).order_by("pk"):
         yield _new(order, Part.READER, user=user)
 
 

@@ -143,6 +143,8 @@ def address(name: str, order: Order) -> str:
         return reverse(name, args=[order.pk, "pack.zip"])
     if name == "question-file":
         return reverse(name, args=[order.pk, "answer.json"])
+    if name in OF_A_RESULT:
+        return reverse(name, args=[order.pk, 0])
     if name in TO_A_RECIPIENT:
         return reverse(name, args=[order.pk])
     if name in OF_A_VERSION:

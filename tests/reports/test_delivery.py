@@ -1,5 +1,7 @@
 """Who gets a report, what becomes of each delivery, and what a correction tells whom. Postgres refuses what the code does."""
 
+import hashlib
+from base64 import b64encode
 from datetime import timedelta
 
 import pytest
@@ -21,10 +23,12 @@ from notices.models import Receipt
 from orders.errors import InvalidOrder
 from outbox import services as outbox
 from outbox.models import Message
-from reports import delivered, delivering, recipients, wrong_patient
+from reports import delivered, delivering, issuing, recipients, reviewing, wrong_patient
 from reports.models import DeliveryNote, Recipient, ReportDelivery
-from tests.factories import make_actor, make_organisation, make_provider, make_user
+from tests.dashboard.people import logged_in, read
+from tests.factories import make_actor, make_organisation, make_provider, make_token, make_user
 from tests.forging import forge
+from tests.interop.caller import Caller
 from tests.notices.receivers import Mails, serving
 from tests.reports import cases, signers
 
@@ -295,3 +299,73 @@ def test_the_database_refuses_a_delivery_of_what_was_not_issued_and_any_change_o
         with pytest.raises(Error), transaction.atomic():
             attempt()
             pytest.fail(f"the database allowed {number}")
+
+
+def test_results_rejected_after_a_preliminary_report_recall_it_with_who_had_it():
+    order = signers.scored(priority="stat", stat_reason="sepsis")
+    forge(order, placed_by=make_user(role=Role.REQUESTER, organisation=order.ordering_organisation, name="Rita Requester"))
+    order = cases.read(order)
+    lab = signers.laboratory_of(order)
+    reviewer = lab.actor(Role.REVIEWER)
+    made = reviewing.preliminary(order=order, actor=reviewer, seen=signers.seen(order, lab).pk)
+    signers.sign(made, reviewer)
+    outbox.dispatch()
+    order = cases.read(order)
+    reviewing.reject(order=order, actor=reviewer, seen=signers.seen(order, lab).pk, note="The control failed.")
+    outbox.dispatch()
+    assert set(ReportDelivery.objects.values_list("news", "state")) == {("issued", "sent"), ("recalled", "sent")}
+    one, page = to(order, news="recalled"), reader(order).get(reverse("report-page", args=[order.pk])).content.decode()
+    assert "not valid any more" in page and f'id="acknowledge-{one.pk}"' in page
+
+
+def test_who_lost_his_role_reads_nothing_through_what_was_delivered_to_him(order, lab):
+    issued(order, lab)
+    client, address = reader(order), reverse("report-delivery", args=[to(order).pk])
+    assert client.get(address).headers["Location"].endswith(f"/reports/{to(order).report_version.number}/")
+    Membership.objects.filter(user=order.placed_by).update(ended_at=clock.now())
+    make_user(role=Role.REQUESTER, organisation=order.ordering_organisation)
+    assert "Muster" not in client.get(address).content.decode()
+    assert not client.get(address.rstrip("/") + ".pdf").content.startswith(b"%PDF")
+
+
+def test_by_the_api_a_report_is_opened_and_then_acknowledged_by_its_recipient_alone(order, lab):
+    caller, other = (Caller(make_token(user)) for user in (order.placed_by, lab.user(Role.ANALYST)))
+    path = f"/orders/{order.pk}/report/acknowledge"
+    assert caller.post(path, None).status_code == 404
+    issued(order, lab)
+    assert caller.post(path, None).status_code == 409  # nobody has read it
+    assert caller.get(f"/orders/{order.pk}/report").status_code == 200
+    assert other.post(path, None).status_code == 404
+    assert caller.post(path, None).json()["state"] == "acknowledged" == caller.post(path, None).json()["state"]
+
+
+def test_by_fhir_it_is_fetched_and_its_form_has_size_and_hash():
+    order = placed(Role.SERVICE)
+    lab = signers.laboratory_of(order)
+    version = issued(order, lab)
+    assert (to(order).state, to(order).channels) == ("queued", ["fhir"])
+    headers = {"Authorization": f"Bearer {make_token(order.placed_by)}"}
+    answer = Client().get(f"/fhir/DiagnosticReport/{order.pk}", headers=headers).json()
+    body = issuing.issued_pdf(version)
+    form = answer["presentedForm"][0]
+    assert (form["size"], form["hash"]) == (len(body), b64encode(hashlib.sha1(body, usedforsecurity=False).digest()).decode())
+    assert (to(order).state, to(order).opened_by) == ("opened", order.placed_by)
+
+
+def test_the_pages_show_what_failed_and_do_what_is_asked(order, lab):
+    one = failed(order, lab)
+    clerk, stranger = logged_in(Role.ACCESSIONER, order.performing_laboratory), logged_in(Role.DIRECTOR, make_organisation())
+    assert "1 report did not reach its recipient" in read(clerk, "worklist") and one.last_error in read(clerk, "worklist")
+    address = reverse("order-recipients", args=[order.pk])
+    assert "Told in another way" in read(clerk, "order-recipients", order.pk)
+    said = {"do": "told", "delivery": str(one.pk), "told": "Dr Far", "means": "phone", "told_at": ""}
+    assert clerk.post(address, said).status_code == 409
+    said["told_at"] = f"{clock.now():%Y-%m-%dT%H:%M}"
+    assert [stranger.post(address, said).status_code, clerk.post(address, said).status_code] == [404, 302]
+    assert "told by telephone: Dr Far" in read(clerk, "order", order.pk)
+    assert "did not reach" not in read(clerk, "worklist")
+    copy = make_user(role=Role.REQUESTER, organisation=order.ordering_organisation, name="Carl Copy")
+    assert clerk.post(address, {"do": "add", "person": copy.email}).status_code == 302
+    assert "Take off Carl Copy" in read(clerk, "order-recipients", order.pk)
+    trail = read(logged_in(Role.DIRECTOR, order.performing_laboratory), "order-audit", order.pk)
+    assert "Report is to be delivered" in trail and "Named a recipient" in trail
