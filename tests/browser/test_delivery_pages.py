@@ -20,7 +20,7 @@ def delivered():
     """A report that was corrected: for who placed it, and for a hospital that nobody here can reach; one result is critical."""
     order = scored()
     director = actor_for(User.objects.get(email__startswith="director@"))
-    by = make_provider(order.ordering_organisation, "Dr Olga Ordering", phone="+49 30 5550 17", alternative="ward 3, +49 30 5550 18")
+    by = make_provider(order.ordering_organisation, "Dr Olga Ordering", phone="+49 30 5550 17", alternative="ward 3, 5550 18")
     forge(order, provider=by, provider_name=by.name, provider_contact=by.contact)
     order = cases.read(order)
     make_organisation("Clinic Far Away")
