@@ -6,7 +6,7 @@ from typing import Any, Literal, cast
 from django.db import transaction
 
 from audit import services as audit
-from engine_queue import moving, outcomes, supply, tickets
+from engine_queue import cutting, moving, outcomes, supply, tickets
 from engine_queue.machines import RUN
 from engine_queue.models import Item, Job, Run
 from engine_queue.outcomes import Fact
@@ -16,7 +16,7 @@ from foundation.actor import process
 from registry import files, proofs
 from registry.proofs import UNSEEN
 
-FORMATS = [1]  # of jobs this code understands; others stay queued
+FORMATS = [1, cutting.SPELT]  # of jobs this code understands; others stay queued
 
 _BEST = """
     SELECT * FROM engine_queue_job

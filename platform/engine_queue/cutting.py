@@ -1,10 +1,11 @@
 """Cut a run into jobs, a few at a time: several workers share a run, and a restart repeats little."""
 
-from engine_queue.models import Job, Run
+from engine_queue.models import Job, Run, RunKind
 from foundation import clock
 
 JOB_ITEMS = 25  # items of one job: some hundred milliseconds of engine time, so that progress is seen and little is repeated
 ASKED_ITEMS = 1  # of a question, whose sequences may be long: each comes when it is done
+SPELT = 2  # format of the jobs of a track: a worker of before leaves them to others
 AHEAD = 16  # jobs cut when a run is placed; each one that starts lets another be cut
 
 
@@ -23,6 +24,7 @@ def cut(run: Run, jobs: int) -> list[Job]:
                 run=run,
                 organisation_id=run.organisation_id,
                 deployment_name=run.deployment_id,
+                format=SPELT if run.kind == RunKind.TRACK else 1,
                 first=run.items_cut,
                 last=last,
                 rank=run.rank,

@@ -3,7 +3,7 @@
 import pytest
 from playwright.sync_api import expect
 
-from engine_queue.models import Run
+from engine_queue.models import Job, Run
 from orders.models import Order
 from registry.models import Deployment, IntendedUse, TestVersion
 from registry.services import offer_test
@@ -18,8 +18,10 @@ pytestmark = pytest.mark.browser
 
 
 def run_again(order):
-    """What the engine does with the run that the reviewer asked for."""
-    settled(Run.objects.get(order_id=order.pk, kind="repeat"))
+    """What the engine does with the run that the reviewer asked for; nothing else is claimed before it."""
+    again = Run.objects.get(order_id=order.pk, kind="repeat")
+    Job.objects.exclude(run=again).update(held=True)
+    settled(again)
 
 
 def test_an_order_is_returned_run_again_reviewed_again_and_rejected(person):

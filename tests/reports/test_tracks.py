@@ -101,6 +101,7 @@ def test_it_is_asked_for_once_waits_below_every_order_and_is_shown_with_its_tabl
     track = Track.objects.get()
     run = cases.run_of(order)
     assert (track.run.kind, track.run.rank, track.run.order_id) == ("track", 4, None)
+    assert track.run.jobs.get().format == 2  # which a worker of before leaves queued
     same = ("model_version", "deployment", "precision", "protocol", "reference_digest", "test_version")
     assert [getattr(track.run, name) for name in same] == [getattr(run, name) for name in same]
     waits = client.get(door).content.decode()
