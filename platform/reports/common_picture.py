@@ -54,7 +54,8 @@ def _ends(common: Common) -> tuple[float, float]:
 
 
 def _legend(common: Common) -> str:
-    return f"Bars: {common.n:,} common variants by Δ, in steps of {common.step:g} nat{'' if common.step == 1 else 's'}. Lines below: variants of this report."
+    unit = "nat" if common.step == 1 else "nats"
+    return f"Bars: {common.n:,} common variants by Δ, in steps of {common.step:g} {unit}. Lines below: variants of this report."
 
 
 def _bars(group: ET.Element, common: Common, x: locus.Scale, sheet: Sheet) -> None:

@@ -149,6 +149,8 @@ def address(name: str, order: Order) -> str:
         return reverse(name, args=[order.pk])
     if name in OF_A_VERSION:
         return reverse(name, args=[order.pk, 1])
+    if name in OF_A_RESULT:
+        return reverse(name, args=[order.pk, 0])
     if name in OF_A_FILE:
         return reverse(name, args=[order.pk, file_of(order).pk])
     return reverse(name, args=[numbers[name]] if name in numbers else [])
