@@ -59,6 +59,8 @@ class Verb(models.TextChoices):
     PROPOSE_VALIDATION = "propose_validation"  # of a test version for clinical use, and suspend it
     APPROVE_VALIDATION = "approve_validation"
     TELL_DELAY = "tell_delay"  # keep that somebody was told of a delay
+    LATE_ENTRY = "late_entry"  # of an order taken on paper in a downtime, with its true times; tick what is to be reconciled
+    DOWNTIME = "downtime"  # write down that a laboratory worked without the platform, and close that when all is reconciled
     VIEW_TURNAROUND = "view_turnaround"  # figures of all orders, no patient
     ASK = "ask"  # a deployed model about plain sequences, and see what colleagues asked: no patient, no report
 
@@ -83,6 +85,7 @@ TABLE: dict[Role, frozenset[Verb]] = {
             _V.DELIVER,
             _V.CALL_CRITICAL,
             _V.TELL_DELAY,
+            _V.LATE_ENTRY,
         }
     ),
     _R.ANALYST: frozenset(
@@ -164,19 +167,23 @@ TABLE: dict[Role, frozenset[Verb]] = {
             _V.MARK_CRITICAL,
             _V.CALL_CRITICAL,
             _V.TELL_DELAY,
+            _V.LATE_ENTRY,
+            _V.DOWNTIME,
             _V.VIEW_TURNAROUND,
             _V.ASK,
         }
     ),
     _R.MODEL_STEWARD: frozenset({_V.VIEW_ENGINE, _V.HOLD_VERSION_1, _V.ROLLBACK_1, _V.REGISTER, _V.PROPOSE_VALIDATION, _V.ASK}),
     _R.AUDITOR: frozenset({_V.VIEW_AUDIT, _V.EXPORT, _V.VIEW_TURNAROUND}),
-    _R.OPERATOR: frozenset({_V.VIEW_ENGINE, _V.DRAIN}),
+    _R.OPERATOR: frozenset({_V.VIEW_ENGINE, _V.DRAIN, _V.DOWNTIME}),
     _R.ADMINISTRATOR: frozenset({_V.GRANT, _V.EDIT_PROVIDERS}),
     _R.SERVICE: frozenset({_V.PLACE, _V.STAT, _V.VIEW_ORDER}),
 }
 
 # What a program can be given a token for: what the interfaces do. Signing, releasing and rights stay with people at their pages.
-FOR_PROGRAMS = frozenset({_V.PLACE, _V.STAT, _V.PROMOTE, _V.HOLD, _V.CANCEL, _V.VIEW_ORDER, _V.VIEW_UNRELEASED, _V.ASK})
+FOR_PROGRAMS = frozenset(
+    {_V.PLACE, _V.STAT, _V.PROMOTE, _V.HOLD, _V.CANCEL, _V.VIEW_ORDER, _V.VIEW_UNRELEASED, _V.ASK, _V.LATE_ENTRY}
+)
 
 # A service account is a program with a named human owner: these it never does, whatever the table says later.
 NEVER_SERVICE = frozenset(
@@ -197,6 +204,8 @@ NEVER_SERVICE = frozenset(
         _V.ROLLBACK_2,
         _V.BREAK_GLASS,
         _V.DRAIN,
+        _V.DOWNTIME,
+        _V.LATE_ENTRY,
         _V.GRANT,
         _V.EDIT_PROVIDERS,
         _V.REGISTER,

@@ -27,6 +27,7 @@ class Entry:
     url_name: str
     verb: Verb
     count: int = 0  # of what waits there
+    also: Verb | None = None  # which opens it, too
 
 
 ENTRIES = (
@@ -36,6 +37,7 @@ ENTRIES = (
     Entry("Specimens", "specimens", Verb.RECEIVE_SPECIMEN),
     Entry("Patients", "patients", Verb.VIEW_ORDER),
     Entry("Identity", "identity-checks", Verb.EDIT_IDENTITY),
+    Entry("Downtimes", "downtimes", Verb.LATE_ENTRY, also=Verb.DOWNTIME),
     Entry("Questions", "questions", Verb.ASK),
     Entry("Engine", "engine", Verb.VIEW_ENGINE),
     Entry("Turnaround", "turnaround", Verb.VIEW_TURNAROUND),
@@ -68,7 +70,7 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
     request = cast(ActorRequest, request)
     organisation = home(request.user)
     zone = organisation.zone if organisation else UTC
-    entries = [entry for entry in ENTRIES if request.actor.organisations(entry.verb)]
+    entries = [entry for entry in ENTRIES if any(request.actor.organisations(one) for one in (entry.verb, entry.also) if one)]
     bell = SimpleLazyObject(lambda: notifications.bell(request.actor))  # parts of pages have none
     tokens = any(request.actor.organisations(verb) for verb in FOR_PROGRAMS)
     waiting, stat = open_checks_count(request.actor)

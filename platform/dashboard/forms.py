@@ -10,10 +10,11 @@ from zoneinfo import ZoneInfo
 from django import forms
 
 from accounts.models import Organisation
+from dashboard import late_form
 from dashboard.asking import Asking, named
 from dashboard.wording import PRIORITY_HINT, zone_name
 from foundation import clock
-from orders.models import Intake, Sex
+from orders.models import Downtime, Intake, Sex
 from orders.parties import WHO
 from orders.requests import OrderRequest, PatientDetails, SpecimenDetails
 from orders.validation import OLDEST
@@ -21,7 +22,6 @@ from registry.models import TestVersion
 from registry.priority import Priority
 
 SPECIMEN_TYPES = ("Isolate", "Blood", "Blood culture", "Cerebrospinal fluid", "Urine", "Swab", "Tissue", "Saliva", "Extracted DNA")
-FOLDS = (("0", "the first one (summer time)"), ("1", "the second one (standard time)"))
 
 
 class OrderForm(forms.Form):
@@ -48,7 +48,7 @@ class OrderForm(forms.Form):
         widget=forms.DateTimeInput(attrs={"type": "datetime-local"}, format="%Y-%m-%dT%H:%M"),
         input_formats=["%Y-%m-%dT%H:%M", "%Y-%m-%dT%H:%M:%S"],
     )
-    collected_fold = forms.ChoiceField(label="Which of the two?", choices=(("", "choose"), *FOLDS), required=False)
+    collected_fold = forms.ChoiceField(label="Which of the two?", choices=late_form.WHICH, required=False)
     priority = forms.ChoiceField(label="Priority", choices=Priority.choices, widget=forms.RadioSelect, initial=Priority.ROUTINE)
     stat_reason = forms.CharField(label="Reason for STAT", max_length=300, required=False)
     indication = forms.CharField(label="Indication", max_length=300, required=False)
@@ -64,15 +64,17 @@ class OrderForm(forms.Form):
         zone: ZoneInfo,
         asking: Asking | None = None,
         systems: Sequence[str] = (),
+        downtimes: Sequence[Downtime] = (),
         **kwargs: Any,
     ) -> None:
         super().__init__(*args, **kwargs)
         self.zone = zone
         self.asking = asking or Asking()
-        self.ask_fold = bool(self.initial.get("collected_fold"))
+        self.folds = {name for name in late_form.FOLDS if self.initial.get(name)}  # of times that came twice
         self._choices("test", [(str(test.pk), test.definition.name) for test in tests])
         self._choices("organisation", [(str(organisation.pk), organisation.name) for organisation in organisations])
         self._parties()
+        self.fields.update(late_form.fields(downtimes))
         own = organisations[0].name if len(organisations) == 1 else "the ordering organisation"
         cast(forms.ChoiceField, self.fields["mrn_system"]).choices = [("", own), *((one, one) for one in systems)]
         self._say_zone()
@@ -144,7 +146,9 @@ class OrderForm(forms.Form):
         data = super().clean() or {}
         self._settle_provider(data)
         if data.get("collected_at") is not None:
-            self._settle_collection(data)
+            self._settle_time(data, "collected_at", "collected_fold")
+        if late_form.wanted(data):
+            self._settle_late(data)
         if data.get("priority") == Priority.STAT and not data.get("stat_reason", "").strip():
             self.add_error("stat_reason", "Say why this order is STAT.")
         return data
@@ -160,19 +164,30 @@ class OrderForm(forms.Form):
         if objection:
             self.add_error("provider", objection)
 
-    def _settle_collection(self, data: dict[str, Any]) -> None:
+    def _settle_late(self, data: dict[str, Any]) -> None:
+        """What a late entry cannot do without; what is true of it is asked when it is placed."""
+        for name in late_form.NEEDED:
+            if not data.get(name) and name not in self.errors:
+                self.add_error(name, "Missing: a late entry needs it.")
+        for name, fold in (("requested_at", "requested_fold"), ("received_at", "received_fold")):
+            if data.get(name) is not None:
+                self._settle_time(data, name, fold)
+
+    def _settle_time(self, data: dict[str, Any], name: str, fold: str) -> None:
+        """The moment that digits mean by the clock of the ordering site; one that came twice is asked back."""
         site = self.asking.where(data.get("organisation", ""), data.get("site", ""))
         zone = site.zone if site else self.zone
-        naive: datetime = data["collected_at"].replace(tzinfo=None)  # Django read the digits; the zone is the site's
+        naive: datetime = data[name].replace(tzinfo=None)  # Django read the digits; the zone is the site's
         first, second = naive.replace(tzinfo=zone, fold=0), naive.replace(tzinfo=zone, fold=1)
         if first.astimezone(UTC).astimezone(zone).replace(tzinfo=None) != naive:
-            self.add_error("collected_at", f"The clocks skipped this time in {zone.key}: it did not exist.")
+            self.add_error(name, f"The clocks skipped this time in {zone.key}: it did not exist.")
             return
-        self.ask_fold = first.utcoffset() != second.utcoffset()
-        if self.ask_fold and not data.get("collected_fold"):
-            self.add_error("collected_fold", f"The clocks were put back: this time came twice in {zone.key}. Say which one.")
+        twice = first.utcoffset() != second.utcoffset()
+        self.folds = self.folds | {fold} if twice else self.folds - {fold}
+        if twice and not data.get(fold):
+            self.add_error(fold, f"The clocks were put back: this time came twice in {zone.key}. Say which one.")
             return
-        data["collected_at"] = second if self.ask_fold and data["collected_fold"] == "1" else first
+        data[name] = second if twice and data[fold] == "1" else first
 
     def request(self, intake: Intake) -> OrderRequest:
         """What is asked for, from a valid form and its intake."""
@@ -202,4 +217,6 @@ class OrderForm(forms.Form):
             provider_id=data.get("provider_id"),
             site_id=UUID(data["site"]) if data.get("site") else None,
             performing_site_id=UUID(data["performing_site"]) if data.get("performing_site") else None,
+            placer_number=data.get("paper_number", "") if late_form.wanted(data) else "",
+            late=late_form.details(data),
         )

@@ -29,6 +29,7 @@ from foundation.reasons import Reason
 from interop.fhir import finding
 from notices.wording import words as escalated
 from orders import conflicts, duplicates, needs, selectors, specimen_corrections
+from orders.downtimes.selectors import late_entry
 from orders.holding import may_answer
 from orders.machines import IN_ERROR
 from orders.models import Demotion, HoldRequest, Order
@@ -82,6 +83,7 @@ _TITLES = {
     ("orders.order", "order.at_risk"): "At risk of being late",
     ("orders.order", "order.in_time_again"): "Expected in time again",
     ("orders.order", "order.late"): "Late",
+    ("orders.order", "order.entered_late"): "Entered late",
     ("orders.order", "order.escalated"): "Told inside the laboratory",
     ("orders.order", "order.delay_told"): "Told of the delay",
 }
@@ -166,6 +168,7 @@ def whole(actor: Actor, order: Order, parameters: Mapping[str, str]) -> dict[str
         "may_open_patient": actor.may(Verb.VIEW_ORDER, order.patient.organisation_id),
         "may_replace": linked.successor is None and may_replace(actor, order),
         "linked": linked,
+        "late_entry": late_entry(order),
         "may_steer": urgency.may_change(actor, order, asked_for),
         "may_say_why": urgency.may_say_why(actor, order),
         "may_answer": asked_for is not None and may_answer(actor, order, asked_for),

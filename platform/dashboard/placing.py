@@ -20,10 +20,11 @@ from dashboard.verdicts import Verdict, verdict
 from foundation.actor import Actor
 from foundation.errors import NotFound, NotPermitted, Refused, Stale
 from orders import patient_selectors, replacing, selectors, services, uploads
+from orders.downtimes import selectors as downtimes
 from orders.duplicates import Alike, LooksDuplicate
 from orders.errors import InvalidOrder
 from orders.machines import IN_ERROR
-from orders.models import Intake, Order
+from orders.models import Downtime, Intake, Order
 from orders.requests import OrderRequest
 from registry.models import TestVersion
 
@@ -98,9 +99,10 @@ class Desk:
     zone: Any
     asking: Asking = field(default_factory=Asking)
     systems: list[str] = field(default_factory=list)  # of numbers that are not the organisations' own
+    downtimes: list[Downtime] = field(default_factory=list)  # for which he can enter an order late
 
     def form(self, **kwargs: Any) -> OrderForm:
-        common: dict[str, Any] = {"zone": self.zone, "asking": self.asking, "systems": self.systems}
+        common: dict[str, Any] = {"zone": self.zone, "asking": self.asking, "systems": self.systems, "downtimes": self.downtimes}
         return OrderForm(tests=self.tests, organisations=self.organisations, **common, **kwargs)
 
 
@@ -111,7 +113,8 @@ def desk(actor: Actor, zone: Any) -> Desk:
         raise NotPermitted("Your role does not include placing orders.", code="access.not-permitted")
     systems = patient_selectors.systems([one.pk for one in organisations])
     tests = selectors.offered_tests(actor)
-    return Desk(actor, tests, organisations, zone, asking(actor, tests), systems)
+    open_downtimes = downtimes.enterable(actor, {test.definition.laboratory_id for test in tests})
+    return Desk(actor, tests, organisations, zone, asking(actor, tests), systems, open_downtimes)
 
 
 def resume(at: Desk, query: Mapping[str, str]) -> FormPage:
@@ -315,7 +318,8 @@ def _chosen(at: Desk, data: Mapping[str, str]) -> tuple[TestVersion, UUID]:
 
 
 def _object(page: FormPage, fields: Mapping[str, list[str]]) -> None:
-    for name, messages in fields.items():
+    for said, messages in fields.items():
+        name = "paper_number" if said == "placer_number" else said
         if name == "intake":
             page.input_errors += messages
         elif name == "sample":

@@ -8,7 +8,7 @@ from casefile.models import Attachment
 from foundation.actor import Actor
 from interop.models import FhirOrder
 from orders import patients
-from orders.models import IdentityCheck, Intake, Order, Patient
+from orders.models import Downtime, IdentityCheck, Intake, Order, Patient
 from questions.models import Question
 
 
@@ -40,6 +40,17 @@ def identity(actor: Actor, seen: Order, check: IdentityCheck | None) -> None:
     """Somebody has an order before him, and the record that its statement is held against."""
     order(actor, seen)
     patient(actor, check.known if check else None)
+
+
+def downtime(actor: Actor, seen: Downtime) -> None:
+    """Somebody has the reconciliation list of a downtime before him."""
+    reads.seen(actor=actor, action="downtime.viewed", obj=seen, organisation_id=seen.organisation_id)
+
+
+def downtime_taken(actor: Actor, taken: Downtime) -> None:
+    """Somebody took it away; each time is an event."""
+    with transaction.atomic():
+        audit.record(actor=actor, action="downtime.exported", obj=taken, organisation_id=taken.organisation_id)
 
 
 def trail(actor: Actor, seen: Order) -> None:

@@ -8,6 +8,8 @@ from foundation import clock
 from foundation.actor import Actor
 from foundation.errors import NotPermitted
 from orders import worklist
+from orders.downtimes import stat_lists
+from orders.downtimes.selectors import VERBS
 from orders.models import Order
 
 SECONDS = 30  # between two readings: what is printed is never older than a minute
@@ -22,8 +24,13 @@ class Line:
 
 
 def page(actor: Actor) -> dict[str, object]:
-    """The list now, and when that is. Raises `NotPermitted` for who sees no order anywhere."""
+    """The list now, and when that is. What a laboratory reads is kept. Raises `NotPermitted` for who sees no order anywhere."""
     if not actor.organisations(Verb.VIEW_ORDER):
         raise NotPermitted("Your role does not include orders.", code="access.not-permitted")
-    lines = [Line(order, stage(order).words) for order in worklist.open_stat(actor)]
-    return {"lines": lines, "as_of": clock.now(), "seconds": SECONDS}
+    orders = worklist.open_stat(actor)
+    lines = [Line(order, stage(order).words) for order in orders]
+    kept = stat_lists.keep(actor, orders)
+    return {
+        "lines": lines, "as_of": clock.now(), "seconds": SECONDS, "numbers": [one.number for one in kept],
+        "keeps_downtimes": any(actor.organisations(verb) for verb in VERBS),
+    }  # fmt: skip

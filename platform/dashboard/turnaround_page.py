@@ -34,6 +34,7 @@ class Asked:
     priority: str
     test: UUID | None
     errors: list[str]
+    late: str = ""  # entered late: all, only, without
 
     @property
     def period(self) -> tuple[datetime, datetime]:
@@ -73,16 +74,18 @@ def asked(actor: Actor, parameters: Mapping[str, str]) -> Asked:
         first = last - timedelta(days=MOST_DAYS - 1)
     priority = parameters.get("priority", "")
     return Asked(
-        laboratory, first, last, priority if priority in Priority.values else "", _uuid(parameters.get("test", "")), errors
-    )
+        laboratory, first, last, priority if priority in Priority.values else "", _uuid(parameters.get("test", "")), errors,
+        late if (late := parameters.get("late", "")) in turnaround.LATE_ENTRIES else "",
+    )  # fmt: skip
 
 
 def figures(actor: Actor, wanted: Asked) -> Report:
     """The figures of what was asked for."""
     since, until = wanted.period
     return turnaround.report(
-        actor=actor, laboratory=wanted.laboratory.pk, since=since, until=until, priority=wanted.priority, test=wanted.test
-    )
+        actor=actor, laboratory=wanted.laboratory.pk, since=since, until=until, priority=wanted.priority, test=wanted.test,
+        late=wanted.late,
+    )  # fmt: skip
 
 
 def page(actor: Actor, parameters: Mapping[str, str]) -> dict[str, object]:
@@ -101,7 +104,8 @@ def page(actor: Actor, parameters: Mapping[str, str]) -> dict[str, object]:
         "narrow_picture": turnaround_picture.draw(found.segments, turnaround_picture.NARROW) if found.counts.placed else "",
         "query": query
         + (f"&priority={wanted.priority}" if wanted.priority else "")
-        + (f"&test={wanted.test}" if wanted.test else ""),
+        + (f"&test={wanted.test}" if wanted.test else "")
+        + (f"&late={wanted.late}" if wanted.late else ""),
         "priority_choices": Priority.choices,
         "test_choices": TestDefinition.objects.filter(laboratory=wanted.laboratory).order_by("name"),
         "may_list": actor.may(Verb.VIEW_ORDER, wanted.laboratory.pk),

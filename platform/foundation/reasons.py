@@ -118,6 +118,8 @@ class Reason(ReasonCode):
     MANIFEST_TEST_SEVERAL = "manifest.test-several", "Several laboratories offer this test. Fill in the column laboratory: {known}."
     MANIFEST_PROVIDER = "manifest.provider", "Your organisation has {found} open provider with this identifier or name: {name}."
     MANIFEST_SITE = "manifest.site", "Your organisation has no open site with this code: {code}."
+    MANIFEST_PERFORMING_SITE = "manifest.performing-site", "The laboratory has no open site with this code: {code}."
+    MANIFEST_NUMBER_TWICE = "manifest.number-twice", "Row {row} says something else under this number: one of them is wrong."
     MANIFEST_ROW_TWICE = "manifest.row-twice", "The row says the same as row {row}: one of them is too many."
     MANIFEST_PLACED_BEFORE = "manifest.placed-before", "This row was placed before: order {accession}."
     MANIFEST_UNNAMED = "manifest.unnamed", "No row names these files of the ZIP; nothing was ordered on them: {names}."

@@ -1,4 +1,4 @@
-"""The life of an order, an intake, a specimen, a manifest with its rows, a request to hold, an identity check and a merge.
+"""The life of an order, an intake, a specimen, a manifest with its rows, a request to hold, an identity check, a merge, a downtime.
 
 Hold and needs-attention are flags beside the state."""
 
@@ -75,3 +75,9 @@ IDENTITY_CHECK = Machine(
 )
 
 MERGE = Machine(table="orders_merge", initial=frozenset({"standing"}), edges={"standing": frozenset({"undone"})})
+
+DOWNTIME = Machine(
+    table="orders_downtime",
+    initial=frozenset({"open"}),
+    edges={"open": frozenset({"closed", "withdrawn"})},  # withdrawn: there was none
+)

@@ -375,3 +375,7 @@ from orders.clock_models import DelayNotice as DelayNotice  # noqa: E402 -- they
 from orders.clock_models import Escalation as Escalation  # noqa: E402
 from orders.clock_models import EscalationRule as EscalationRule  # noqa: E402
 from orders.clock_models import Hold as Hold  # noqa: E402
+from orders.downtimes.rows import Downtime as Downtime  # noqa: E402
+from orders.downtimes.rows import DowntimeLine as DowntimeLine  # noqa: E402
+from orders.downtimes.rows import LateEntry as LateEntry  # noqa: E402
+from orders.downtimes.rows import StatList as StatList  # noqa: E402

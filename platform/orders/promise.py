@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from accounts.sites import main_site
 from orders import clocks
 from orders.clocks import Span, Working
-from orders.models import Hold, Order
+from orders.models import Hold, LateEntry, Order
 from registry import calendars, hours
 from registry.models import Calendar, TestVersion
 from registry.priority import PRIORITY_RANK
@@ -34,15 +34,21 @@ def pauses(order: Order, now: datetime) -> list[Span]:
     return [(hold.since, hold.until or now) for hold in Hold.objects.filter(order_id=order.pk)]
 
 
-def at_acceptance(order: Order, now: datetime) -> dict[str, Any]:
-    """The first promise. An order that is on hold already has a clock that stands."""
+def counted_from(order: Order, accepted_at: datetime) -> datetime:
+    """From when the clocks of an order count: its acceptance, or when it was taken on paper and is entered late."""
+    requested: datetime | None = LateEntry.objects.filter(order=order).values_list("requested_at", flat=True).first()
+    return requested or accepted_at
+
+
+def at_acceptance(order: Order, now: datetime, since: datetime) -> dict[str, Any]:
+    """The first promise, counted from `since`. An order that is on hold already has a clock that stands."""
     zone = zone_of(order)
     calendar = calendars.counting(order.test_version.definition, order.priority)
     working = working_time(calendar, zone)
     to_result, to_report = order.test_version.sla_minutes[order.priority]
     return {
-        "result_due": due(now, to_result, working), "report_due": due(now, to_report, working), "calendar": calendar,
-        "clock_zone": zone, "promised_at": now, "clock_stopped_at": now if order.hold_reason else None, "escalate_at": now,
+        "result_due": due(since, to_result, working), "report_due": due(since, to_report, working), "calendar": calendar,
+        "clock_zone": zone, "promised_at": since, "clock_stopped_at": now if order.hold_reason else None, "escalate_at": now,
     }  # fmt: skip
 
 
@@ -55,7 +61,7 @@ def of_priority(order: Order, priority: str, now: datetime) -> dict[str, Any]:
     working = working_time(calendar, zone)
     before = {name: getattr(order, name) for name in DUES} | _shifted(order, now)
     sooner = PRIORITY_RANK[priority] < order.rank
-    since, cut = (now, []) if sooner else (order.accepted_at, pauses(order, now))
+    since, cut = (now, []) if sooner else (counted_from(order, order.accepted_at), pauses(order, now))
     dues = zip(DUES, order.test_version.sla_minutes[priority], strict=True)
     counted = {name: due(since, minutes, working, cut) for name, minutes in dues}
     choose = min if sooner else max

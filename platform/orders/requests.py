@@ -39,6 +39,20 @@ class SpecimenDetails:
 
 
 @dataclass(frozen=True)
+class LateDetails:
+    """Of an order that was taken on paper in a downtime: what was true then."""
+
+    downtime: str  # its code within the laboratory, such as D3
+    requested_at: datetime  # aware; within the downtime
+    taken_by: str  # address or name of a colleague, or the name of anybody
+    reason: str  # LateReason
+    words: str = ""
+    received_at: datetime | None = None  # aware; None: its specimen had not come when it was entered
+    condition: str = "acceptable"  # Condition, of a specimen that had come
+    condition_words: str = ""
+
+
+@dataclass(frozen=True)
 class OrderRequest:
     """A complete order, before anything has been checked."""
 
@@ -56,6 +70,7 @@ class OrderRequest:
     provider_id: UUID | None = None  # who asks: one of the organisation's providers, wanted as soon as it has any
     site_id: UUID | None = None  # of the ordering organisation; none: its main one
     performing_site_id: UUID | None = None  # of the laboratory that performs; none: its main one
+    late: LateDetails | None = None  # none: it is asked for now
 
 
 def as_said(request: OrderRequest) -> dict[str, Any]:
@@ -63,4 +78,6 @@ def as_said(request: OrderRequest) -> dict[str, Any]:
     said = asdict(request)
     if not request.patient.others:
         del said["patient"]["others"]
+    if request.late is None:
+        del said["late"]
     return said

@@ -23,7 +23,7 @@ LOCK = 7_241_003  # advisory: one watches at a time; two would only do the same 
 AT_RISK, LATE = "at_risk", "late"
 MARGIN = 0.1  # of the promised time, that an estimate has to leave before an order is no longer at risk
 UNKNOWN = 0.8  # of the promised time, after which an order of which nothing is known is at risk
-_COLUMNS = ("state", "risk", "accepted_at", "placed_at", "result_due", "clock_zone", "calendar")
+_COLUMNS = ("state", "risk", "accepted_at", "promised_at", "placed_at", "result_due", "clock_zone", "calendar")
 _ACTIONS = {AT_RISK: "order.at_risk", LATE: "order.late", "": "order.in_time_again"}
 
 
@@ -49,6 +49,11 @@ def watch() -> Watched:
     return Watched(open=len(orders), changed=changed)
 
 
+def look(order: Order) -> bool:
+    """Say at once of an order that was accepted at this moment if it is late, or nearly: one that was entered late may be."""
+    return _note(order, None)
+
+
 def judged(
     risk: str, *, now: datetime, since: datetime, due: datetime, high: datetime | None, working: Working | None = None
 ) -> str:
@@ -70,7 +75,7 @@ def _note(order: Order, finish: Finish | None) -> bool:
     """Write what has changed, with its event, unless the order has moved on or another process has written it."""
     if order.result_due is None:
         return False
-    now, since = clock.now(), order.accepted_at or order.placed_at
+    now, since = clock.now(), min(order.accepted_at or order.placed_at, order.promised_at or order.placed_at)
     risk = judged(
         order.risk, now=now, since=since, due=order.result_due, high=finish.high if finish else None, working=promise.of(order)
     )

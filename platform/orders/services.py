@@ -22,6 +22,7 @@ from foundation.errors import Refused, Stale
 from foundation.reasons import Reason
 from orders import duplicates, estimates, hints, holds, identity, needs, promise, urgency
 from orders.accession import named, next_accession
+from orders.downtimes import late
 from orders.duplicates import LooksDuplicate
 from orders.errors import InvalidOrder, OrderConflict
 from orders.machines import ORDER
@@ -84,15 +85,20 @@ def _place(
         given = {**more, "conflicts_with": existing, "replaces": replaces, "content_hash": digest}
         order, settled = _create(actor, request, intake, who, facts, **given)
         if settled:
-            accept(order=order, actor=actor)
+            accept(order=order, actor=actor, on_paper=request.late is not None)
+        if request.late is not None:
+            late.follow(order, request.late, actor)
         hints.changed(order)
         return order
 
 
-def accept(*, order: Order, actor: Actor) -> Run:
-    """Pin the order, start its clocks, make its clinical run, send the tickets, and end the order that it stands instead of."""
+def accept(*, order: Order, actor: Actor, on_paper: bool = True) -> Run:
+    """Pin the order, start its clocks, make its clinical run, send the tickets, and end the order that it stands instead of.
+
+    `on_paper`: it may have been entered late, and count from when it was taken on paper.
+    """
     now, test = clock.now(), order.test_version
-    promised = promise.at_acceptance(order, now)
+    promised = promise.at_acceptance(order, now, promise.counted_from(order, now) if on_paper else now)
     audit.transition(ORDER, order, to="accepted", actor=actor, accepted_at=now, **promised)
     item_set = order.intake.item_set
     if item_set is None:
@@ -278,6 +284,8 @@ def _create(
         placed_at=clock.now(),
     )
     _tell_placed(order, actor, facts)
+    if request.late is not None:
+        late.write(order, request.late, actor)
     return order, identity.asked(order, found.contradicts) is None and order.conflicts_with is None
 
 

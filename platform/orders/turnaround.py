@@ -36,6 +36,7 @@ SEGMENTS = {  # name → from, to
     "accepted to scored": ("accepted", "scored"),
     "accepted to report": ("accepted", "released"),
 }
+LATE_ENTRIES = ("without", "only")
 WHOLE = "accepted to scored"  # by which tests and priorities are compared
 PROMISED = {WHOLE: "result_due", "accepted to report": "report_due"}  # parts that are due at a time
 
@@ -81,6 +82,7 @@ class Counts:
     cancelled: int
     cancelled_late: int
     rejected: int
+    late_entries: int  # taken on paper, and entered after a downtime
 
 
 @dataclass(frozen=True)
@@ -95,9 +97,13 @@ class Report:
 
 
 def report(
-    *, actor: Actor, laboratory: UUID, since: datetime, until: datetime, priority: str = "", test: UUID | None = None
-) -> Report:
-    """The figures of the orders that were placed in a period. Raises `NotFound` to who may not see them."""
+    *, actor: Actor, laboratory: UUID, since: datetime, until: datetime, priority: str = "", test: UUID | None = None,
+    late: str = "",
+) -> Report:  # fmt: skip
+    """The figures of the orders that were placed in a period; `late` chooses those that were entered late ("only", "without").
+
+    Raises `NotFound` to who may not see them.
+    """
     if not actor.may(Verb.VIEW_TURNAROUND, laboratory):
         raise NotFound
     now = clock.now()
@@ -108,6 +114,8 @@ def report(
         chosen &= rows.rank == PRIORITY_RANK.get(priority, -1)
     if test is not None:
         chosen &= rows.test == (rows.tests.index(test) if test in rows.tests else -1)
+    if late in LATE_ENTRIES:
+        chosen &= rows.late == (late == "only")
     names = dict(TestDefinition.objects.filter(laboratory_id=laboratory).values_list("pk", "name"))
     return Report(
         counts=_counts(ways, chosen),
@@ -260,6 +268,7 @@ def _counts(ways: _Ways, chosen: Mask) -> Counts:
         cancelled=number(cancelled),
         cancelled_late=number(cancelled & ways.missed),
         rejected=number(chosen & (rows.state == REPORTED + 2)),
+        late_entries=number(chosen & rows.late),
     )
 
 

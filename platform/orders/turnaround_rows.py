@@ -18,23 +18,33 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 EPOCH = datetime(2000, 1, 1, tzinfo=UTC)  # from which Postgres counts microseconds
 MOMENTS = ("placed", "accepted", "started", "scored", "ended", "result_due", "report_due", "stopped")
-_COLUMNS = (("order", "V16"), ("test", "V16"), ("rank", ">i2"), ("state", ">i2"), ("calendar", ">i8"), ("zone", ">i4"))
+_COLUMNS = (("order", "V16"), ("test", "V16"), ("rank", ">i2"), ("state", ">i2"), ("calendar", ">i8"), ("zone", ">i4"),
+            ("late", ">i2"))  # fmt: skip
 _BEFORE, _AFTER = 25, 2  # bytes around a single value: 19 of the file, 2 of its row, 4 of its length; the end of the file
 _STATES = ("reported", "cancelled", "rejected")
 
-_PERIOD = "o.performing_laboratory_id = %(laboratory)s AND o.placed_at >= %(since)s AND o.placed_at < %(until)s"
+_NAMES = "id, test_version_id, rank, state, calendar_id, clock_zone, started_at, scored_at, ended_at, result_due, report_due"
+_ITS = ", ".join(f"o.{name}" for name in f"{_NAMES}, clock_stopped_at".split(", "))
+# What was entered late belongs into the period in which it was asked for on paper, and counts from there.
+_PERIOD = f"""(SELECT {_ITS}, o.placed_at, o.accepted_at, 0::int2 AS late FROM "orders_order" o
+        WHERE o.performing_laboratory_id = %(laboratory)s AND o.placed_at >= %(since)s AND o.placed_at < %(until)s
+        AND NOT EXISTS (SELECT FROM orders_lateentry l WHERE l.order_id = o.id)
+    UNION ALL SELECT {_ITS}, l.requested_at, CASE WHEN o.accepted_at IS NOT NULL THEN l.requested_at END, 1::int2
+        FROM orders_lateentry l JOIN "orders_order" o ON o.id = l.order_id
+        WHERE l.organisation_id = %(laboratory)s AND l.requested_at >= %(since)s AND l.requested_at < %(until)s)
+"""  # noqa: S608 -- our own words
 _QUERY = f"""COPY (SELECT string_agg(record_send(ROW(
         o.id, v.definition_id, o.rank, coalesce(array_position(%(states)s, o.state::text), 0)::int2,
-        coalesce(o.calendar_id, 0), hashtext(o.clock_zone),
+        coalesce(o.calendar_id, 0), hashtext(o.clock_zone), o.late,
         o.placed_at, coalesce(o.accepted_at, 'infinity'), coalesce(o.started_at, 'infinity'),
         coalesce(o.scored_at, 'infinity'), coalesce(o.ended_at, 'infinity'), coalesce(o.result_due, 'infinity'),
         coalesce(o.report_due, 'infinity'), coalesce(o.clock_stopped_at, 'infinity')
     )), ''::bytea)
-    FROM "orders_order" o JOIN registry_testversion v ON v.id = o.test_version_id WHERE {_PERIOD}) TO STDOUT (FORMAT BINARY)
+    FROM {_PERIOD} o JOIN registry_testversion v ON v.id = o.test_version_id) TO STDOUT (FORMAT BINARY)
 """  # noqa: S608 -- our own words
 # No hold begins before its order was placed: those of before the period are not looked at.
-_HELD = f"""SELECT h.order_id, h.since, coalesce(h.until, %(now)s) FROM orders_hold h JOIN "orders_order" o ON o.id = h.order_id
-    WHERE h.organisation_id = %(laboratory)s AND h.since >= %(since)s AND {_PERIOD} ORDER BY h.order_id, h.since
+_HELD = f"""SELECT h.order_id, h.since, coalesce(h.until, %(now)s) FROM orders_hold h JOIN {_PERIOD} o ON o.id = h.order_id
+    WHERE h.organisation_id = %(laboratory)s AND h.since >= %(since)s ORDER BY h.order_id, h.since
 """  # noqa: S608 -- our own words
 
 
@@ -57,6 +67,7 @@ class Rows:
     state: NDArray[np.int64]  # 0 open, else the number in `_STATES` from 1 on
     calendar: NDArray[np.int64]
     zone: NDArray[np.int64]
+    late: NDArray[np.bool_]  # entered late
     moments: dict[str, Floats]
     holds: Holds
     zones: dict[tuple[int, int], str]  # (calendar, hash of the zone) → zone
@@ -71,7 +82,7 @@ def microseconds(moment: datetime) -> float:
 
 
 def read(laboratory: UUID, since: datetime, until: datetime, now: datetime) -> Rows:
-    """The orders that a laboratory got in a period, by when they were placed."""
+    """The orders that a laboratory got in a period, by when they were placed, or asked for on paper."""
     period: dict[str, Any] = {"laboratory": laboratory, "since": since, "until": until, "now": now, "states": list(_STATES)}
     with connection.cursor() as cursor:
         with cursor.copy(cursor.mogrify(_QUERY, period)) as copied:
@@ -87,6 +98,7 @@ def read(laboratory: UUID, since: datetime, until: datetime, now: datetime) -> R
         state=found["state"].astype(np.int64),
         calendar=found["calendar"].astype(np.int64),
         zone=found["zone"].astype(np.int64),
+        late=found["late"].astype(bool),
         moments={name: _moments(found[name]) for name in MOMENTS},
         holds=holds,
         zones=zones,

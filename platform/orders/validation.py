@@ -2,11 +2,13 @@
 
 from collections import defaultdict
 from datetime import date, timedelta
+from uuid import UUID
 
 from accounts.roles import Verb
 from foundation import clock
 from foundation.actor import Actor
 from foundation.printable import is_printable
+from orders.downtimes import late
 from orders.errors import InvalidOrder
 from orders.models import Intake, Sex
 from orders.parties import Parties, objections
@@ -27,11 +29,12 @@ def validate(request: OrderRequest, *, actor: Actor, intake: Intake | None, who:
     _intake(request, intake, fields)
     for name, message in (who.objections if who else {}).items():
         fields[name].append(message)
+    _late(request, actor, intake.performing_laboratory_id if intake else None, fields)
     if fields:
         raise InvalidOrder(dict(fields))
 
 
-def validate_said(request: OrderRequest, *, actor: Actor) -> None:
+def validate_said(request: OrderRequest, *, actor: Actor, laboratory_id: UUID) -> None:
     """The part of `validate` that needs no file: what is wrong is told before anything is kept."""
     fields: Objections = defaultdict(list)
     _patient(request.patient, fields)
@@ -39,6 +42,7 @@ def validate_said(request: OrderRequest, *, actor: Actor) -> None:
     _priority(request, actor, fields)
     for name, message in objections(request).items():
         fields[name].append(message)
+    _late(request, actor, laboratory_id, fields)
     if fields:
         raise InvalidOrder(dict(fields))
 
@@ -85,6 +89,11 @@ def _priority(request: OrderRequest, actor: Actor, fields: Objections) -> None:
     _text(request.indication, "indication", "The indication", 300, fields, required=False)
     _text(request.placer_number, "placer_number", "The placer number", 80, fields, required=False)
     _text(request.placer_system, "placer_system", "The system of the placer number", 120, fields, required=False)
+
+
+def _late(request: OrderRequest, actor: Actor, laboratory_id: UUID | None, fields: Objections) -> None:
+    for name, messages in late.objections(request, actor, laboratory_id).items():
+        fields[name] += messages
 
 
 def _intake(request: OrderRequest, intake: Intake | None, fields: Objections) -> None:

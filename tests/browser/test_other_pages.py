@@ -1,6 +1,8 @@
 """axe-core on the pages that no journey opens; and every page is opened by it somewhere."""
 
 import os
+from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 from django.urls import resolve, reverse
@@ -8,6 +10,7 @@ from django.urls import resolve, reverse
 from accounts.break_glass_models import Kind
 from accounts.models import Membership, Site, User
 from accounts.services import actor_for
+from casefile import drafts
 from casefile.attachments import attach
 from dashboard.urls import urlpatterns
 from engine_queue.models import Job
@@ -15,6 +18,9 @@ from foundation import clock
 from inspection import making
 from inspection import services as inspection
 from orders import emergency, merging
+from orders.downtimes import lines
+from orders.downtimes import records as downtimes
+from orders.models import Order
 from tests.browser.served import NARROW, WIDE, elsewhere
 from tests.browser.test_every_page import serious
 from tests.browser.test_identity_pages import in_question
@@ -26,7 +32,7 @@ HERE = {
     "worklist-filters", "order-comments", "order-attachments", "order-attachment-withdraw", "audit", "provider", "site",
     "identity-checks", "patients", "patient-merge", "patient-unmerge", "programs",
     "engine-part", "stat-list", "audit-reports", "audit-report-new", "audit-report", "audit-chain", "break-glass", "break-glasses",
-    "break-glass-opening",
+    "break-glass-opening", "downtimes", "downtime",
 }  # fmt: skip
 # Opened under axe by the other files of this folder.
 ELSEWHERE = {
@@ -43,7 +49,7 @@ NO_PAGES = {
     "order-recollect", "order-attachment", "order-audit.csv", "bell", "notifications-read", "turnaround.csv", "api-token-revoke",
     "engine-live", "engine-trace", "engine-trace.svg", "engine-trace.json", "question-check", "question-live", "question-cancel",
     "question-file", "audit-report-live", "audit-report-withdraw", "audit-report-file", "stat-list-live",
-    "audit-chain-live", "audit-chain-check", "worklist-names", "order-track",
+    "audit-chain-live", "audit-chain-check", "worklist-names", "order-track", "downtime.csv",
 }  # fmt: skip
 
 
@@ -82,6 +88,27 @@ def opened(order):
     return emergency.open_for(actor=actor_for(requester), asked=asked, password=PASSWORD)
 
 
+def down_before(order):
+    """A downtime in which this order was in progress, with a line that a person has added and one that is ticked."""
+    operator, clerk = (actor_for(somebody(one)) for one in ("operator", "accessioner"))
+    laboratory = order.performing_laboratory_id
+    began = Order.objects.get(pk=order.pk).placed_at + timedelta(milliseconds=1)
+    made = downtimes.open_downtime(actor=operator, laboratory_id=laboratory, what="everything", words="moved", began_at=began)
+    told = {"kind": "told", "accession": order.accession, "words": "result to Dr Lee by telephone, 03:10"}
+    line = lines.add(actor=clerk, downtime=made, **told)
+    lines.tick(actor=clerk, downtime=made, chosen=[line.pk], note="the report says the same")
+    lines.add(actor=clerk, downtime=made, **(told | {"words": "result to ward 3 by telephone, 03:20"}))
+    return made
+
+
+def late_draft(clerk, home, downtime):
+    """A draft on which the switch of a late entry is on."""
+    pk = uuid4()
+    typed = {"late": "on", "downtime": str(downtime.pk), "taken_by": "Nurse Joy", "late_reason": "unreachable"}
+    drafts.save(actor=clerk, wanted=drafts.Save(id=pk, organisation_id=home.pk, typed=typed))
+    return pk
+
+
 def prepared():
     """Addresses by whom: pages of an order, of two records that were one, of lists and their rows."""
     first, other = placed_here(), placed_here()
@@ -92,6 +119,7 @@ def prepared():
     paper = attach(actor=clerk, order=first, name="a.txt", kind="other", chunks=lambda: [b"plain words"])
     order, home = str(first.pk), first.ordering_organisation
     grant = opened(third)
+    downtime = down_before(first)
     Job.objects.filter(run__order_id=first.pk).update(attention="job.worker-died", deaths=3)
     return {
         "accessioner": [
@@ -99,6 +127,7 @@ def prepared():
             reverse("order-attachment-withdraw", args=[order, paper.pk]), reverse("identity-checks"), reverse("stat-list"),
             f"{reverse('patients')}?q=Muster", f"{reverse('patient-merge', args=[first.patient_id])}?number={third.stated_mrn}",
             reverse("patient-unmerge", args=[merge.pk]), reverse("provider", args=[make_provider(home).pk]),
+            reverse("downtime", args=[downtime.pk]), f"{reverse('order-new')}?draft={late_draft(clerk, home, downtime)}",
         ],
         "director": [
             reverse("worklist-filters"), reverse("audit"), reverse("audit-reports"), reverse("audit-report-new", args=["model"]),
@@ -106,7 +135,7 @@ def prepared():
             reverse("break-glasses"), reverse("break-glass-opening", args=[grant.pk]),
         ],
         "requester": [reverse("break-glass")],
-        "operator": [reverse("engine-part", args=[Job.objects.get(run__order_id=first.pk).pk])],
+        "operator": [reverse("downtimes"), reverse("engine-part", args=[Job.objects.get(run__order_id=first.pk).pk])],
         "administrator": [
             f"{reverse('break-glass')}?form", reverse("programs"),
             reverse("site", args=[Site.objects.filter(organisation=home).earliest("pk").pk]),

@@ -59,6 +59,7 @@ AUDIT_REPORTS = [  # who gets them: test_audit_reports_page
 ]  # fmt: skip
 BREAK_GLASS = ["break-glass", "break-glasses", "break-glass-opening"]  # who gets them, and what it opens: test_break_glass
 OF_DOWNTIME = ["stat-list", "stat-list-live"]  # who gets them: test_stat_list
+OF_A_DOWNTIME = ["downtimes", "downtime", "downtime.csv"]  # who gets them: test_downtime_pages
 OF_A_PART = ["engine-part"]  # who gets it: test_waiting_parts
 OF_A_TRACE = ["engine-trace", "engine-trace.svg", "engine-trace.json"]  # who gets them: test_traces_page
 # a list of rows: who gets it
@@ -77,7 +78,7 @@ ROWS = ["provider", "site", "test"]  # who gets them: test_directory_pages, test
 DOORS = [
     *TO_A_RECIPIENT,
     *OF_AN_ORDER, *OF_A_VERSION, *OF_A_FILE, *OF_A_DRAFT, *OF_AN_UPLOAD, *TO_SEND, *FOR_ALL, *OF_THE_FORM, *OF_THE_ENGINE,
-    *OF_A_TRACE, *OF_A_PART, *OF_DOWNTIME, *OF_A_RESULT,
+    *OF_A_TRACE, *OF_A_PART, *OF_DOWNTIME, *OF_A_DOWNTIME, *OF_A_RESULT,
     *OF_IDENTITY, *OF_A_PATIENT, *PATIENTS, *OF_A_MERGE, *OF_A_NUMBER, *OF_A_LABORATORY, *LISTS, *ROWS,
     *AUDIT_REPORTS, *BREAK_GLASS,
     *OF_A_MANIFEST, *TO_REMOVE, *OF_TOKENS, *OF_THE_LIST, *OF_QUESTIONS, *OF_A_QUESTION, *TO_ASK,

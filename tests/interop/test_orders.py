@@ -1,6 +1,7 @@
 """Orders by the API: the same services as the pages, and the same answers."""
 
 import gzip
+from datetime import timedelta
 from uuid import UUID
 
 import pytest
@@ -10,11 +11,13 @@ from accounts.providers import ProviderDetails, add_provider
 from accounts.roles import Role
 from accounts.services import actor_for
 from audit.models import Event
+from foundation import clock
 from interop.api import cursors
 from orders import checking
+from orders.downtimes import records
 from orders.models import Intake, Order
 from tests.dashboard.desk import vcf
-from tests.factories import make_token, make_user
+from tests.factories import make_actor, make_token, make_user
 from tests.interop.caller import BASE, SPECIMEN, Caller
 from tests.reports.cases import scored_order
 
@@ -184,3 +187,26 @@ class TestDecisions:
         order = site.order(site.caller(), priority="stat", stat_reason="sepsis")
         answer = site.caller(Role.ANALYST).post(f"/orders/{order['id']}/hold", {"reason": "hold.specimen"}, If_Match='"1"')
         assert (answer.status_code, answer.json()["code"]) == (409, "hold.two-people")
+
+
+def test_an_order_taken_on_paper_is_entered_late_by_who_may_and_says_what_was_true(site):
+    downtime, at = down(site), clock.now() - timedelta(hours=3)
+    late = {"downtime": downtime.code, "requested_at": at.isoformat(), "taken_by": "Nurse Joy", "reason": "unreachable"}
+    user = site.user(Role.ACCESSIONER)
+    caller = Caller(make_token(user))
+    placed = site.order(caller, late_entry=late)
+    told = caller.get(f"/orders/{placed['id']}").json()["late_entry"]
+    assert (told["downtime"], told["taken_by"], told["requested_at"][:16]) == (downtime.code, "Nurse Joy", at.isoformat()[:16])
+    assert Order.objects.get(pk=placed["id"]).promised_at == at
+    wrong = site.wanted(site.upload(caller, vcf(400)), late_entry={**late, "downtime": "D9", "reason": "other"})
+    pointers = {one["pointer"] for one in caller.post("/orders", wrong).json()["errors"]}
+    assert {"/late_entry/downtime", "/late_entry/words"} <= pointers
+    answer = Caller(make_token(user, "place", "view_order")).post("/orders", {**wrong, "late_entry": late})
+    assert answer.status_code == 422 and "/late_entry" in {one["pointer"] for one in answer.json()["errors"]}
+
+
+def down(site):
+    """A downtime of the laboratory, from four hours ago."""
+    director = make_actor(role=Role.DIRECTOR, organisation=site.test.definition.laboratory)
+    given = {"what": "interfaces", "words": "moved", "began_at": clock.now() - timedelta(hours=4)}
+    return records.open_downtime(actor=director, laboratory_id=site.test.definition.laboratory_id, **given)

@@ -14,6 +14,7 @@ from foundation import clock
 from foundation.actor import Actor
 from foundation.errors import NotPermitted, Refused, Stale
 from orders import uploads
+from orders.downtimes import records
 from orders.manifests import claims, placing, services, table, working
 from orders.manifests.columns import COLUMNS
 from orders.models import Intake, Manifest, ManifestRow, Order
@@ -329,12 +330,12 @@ def test_stopping_keeps_what_was_placed_and_going_on_places_the_rest(bench: Benc
 
 
 def test_identity_and_number_conflicts_are_parked_or_refused_as_on_the_form(bench: Bench) -> None:
-    bench.place(bench.sent(cells(1, placer_number="P-1")))
+    bench.place(bench.sent(cells(1, placer_number="P-1"), cells(9, placer_number="P-9")))
     stat = {"priority": "stat", "stat_reason": "sepsis"}
     rows = [
         cells(1, family_name="Anders"),  # a known number with another name
         cells(2, placer_number="P-1"),  # a number that stands for another order
-        cells(3, placer_number="P-1", **stat),
+        cells(3, placer_number="P-9", **stat),
     ]
     manifest = bench.place(bench.sent(*rows, files={f"{n}.vcf": vcf(300 + n) for n in (1, 2, 3)}))
     assert states(manifest) == ["placed", "refused", "placed"]
@@ -425,3 +426,37 @@ def test_a_row_whose_site_or_provider_changed_since_its_verdict_is_not_placed_as
     manifest = bench.place(manifest)
     first, *_ = said(manifest)[2]
     assert first == ("", "manifest.changed") and Order.objects.count() == (0 if what == "the provider gone" else 1)
+
+
+def test_two_rows_with_one_number_are_told_at_checking_and_a_row_names_where_it_is_performed() -> None:
+    bench = Bench()
+    laboratory = bench.test.definition.laboratory
+    site = Site.objects.create(organisation=laboratory, code="north", name="North", created_at=clock.now())
+    rows = [
+        cells(1, placer_number="N1", performing_site="NORTH"),
+        cells(2, placer_number="N1"),
+        cells(3, placer_number="N2", performing_site="south"),
+    ]
+    manifest = bench.sent(*rows)
+    told = {2: [], 3: [("placer_number", "manifest.number-twice")], 4: [("performing_site", "manifest.performing-site")]}
+    assert said(manifest) == told
+    bench.place(manifest, valid_only=True)
+    assert Order.objects.get().performing_site == site
+
+
+def test_a_row_is_entered_late_with_its_true_times_read_by_the_clock_of_its_site() -> None:
+    bench = Bench(Role.ACCESSIONER)
+    director = factories.make_actor(role=Role.DIRECTOR, organisation=bench.test.definition.laboratory)
+    began = clock.now() - timedelta(hours=30)
+    downtime = records.open_downtime(
+        actor=director, laboratory_id=bench.test.definition.laboratory_id, what="everything", words="moved", began_at=began
+    )
+    at = (clock.now() - timedelta(hours=3)).replace(second=0, microsecond=0)
+    local = f"{at.astimezone(bench.hospital.zone):%Y-%m-%d %H:%M}"
+    late = {"downtime": downtime.code, "requested_at": local, "taken_by": "Nurse Joy", "late_reason": "Unreachable"}
+    rows = [cells(1, **late), cells(2, **{**late, "requested_at": "yesterday"}), cells(3, taken_by="Nurse Joy")]
+    manifest = bench.sent(*rows)
+    told = {row: {column for column, _ in objections} for row, objections in said(manifest).items()}
+    assert told == {2: set(), 3: {"requested_at"}, 4: {"downtime", "requested_at", "late_reason"}}
+    bench.place(manifest, valid_only=True)
+    assert Order.objects.get().promised_at == at

@@ -18,10 +18,11 @@ from interop.api.security import ApiRequest, Token
 from interop.api.writing import KEY, done_once
 from interop.idempotency import Done
 from orders import duplicates, pages, selectors, services
+from orders.downtimes.selectors import late_entry
 from orders.errors import InvalidOrder
 from orders.estimates import finishes
 from orders.models import Order
-from orders.requests import OrderRequest, PatientDetails, SpecimenDetails
+from orders.requests import LateDetails, OrderRequest, PatientDetails, SpecimenDetails
 from reports import release
 
 router = Router(tags=["Orders"])
@@ -30,6 +31,7 @@ State = Literal[
     "submitted", "accepted", "in_analysis", "awaiting_review", "awaiting_second_review", "reported", "rejected", "cancelled",
     "entered_in_error",
 ]  # fmt: skip
+LATE = ("downtime", "requested_at", "received_at", "taken_by", "condition", "late_reason", "late_words")
 # where in a body the fields of `InvalidOrder` stand
 POINTERS = {
     **{name: f"/patient/{name}" for name in ("mrn", "mrn_system", "family_name", "given_name", "birth_date", "sex")},
@@ -38,6 +40,8 @@ POINTERS = {
     "sample": "/sample_confirmed",
     "placer_number": "/placer/number",
     "placer_system": "/placer/system",
+    "late": "/late_entry",
+    **{name: f"/late_entry/{name.removeprefix('late_')}" for name in LATE},
 }
 
 
@@ -127,6 +131,7 @@ def shape(actor: Actor, order: Order) -> shapes.OrderShape:
         "finish": finishes([order]).get(order.pk),
         "asked": selectors.hold_requests([order]).get(order.pk),
         "linked": linked,
+        "late": late_entry(order),
     }
     return shown.order(order, alike, **found)
 
@@ -158,4 +163,5 @@ def asked(actor: Actor, given: shapes.OrderGiven) -> OrderRequest:
         site_id=given.site,
         performing_site_id=given.performing_site,
         repeats=given.repeats,
+        late=LateDetails(**given.late_entry.model_dump()) if given.late_entry else None,
     )

@@ -1,48 +1,26 @@
 """The nouns of the API: what goes in, exactly, and what comes out."""
 
-import re
 from datetime import date, datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 from uuid import UUID
 
 from ninja import Schema
-from ninja.params.functions import Query
-from pydantic import AfterValidator, AwareDatetime, BeforeValidator, ConfigDict, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
-from interop.moments import keepable
-
-_PLAIN = r"^[^\x00-\x1f\x7f]*$"  # one line: no control character, and no NUL, which PostgreSQL cannot hold
-_DAY, _MOMENT = re.compile(r"\d{4}-\d{2}-\d{2}"), re.compile(r"\d{4}-\d{2}-\d{2}[Tt ].*")
-PriorityName = Literal["stat", "asap", "urgent", "routine"]
-SexName = Literal["female", "male", "other", "unknown"]
-
-
-def _written(form: re.Pattern[str]) -> BeforeValidator:
-    """Numbers are no dates: pydantic would count them from 1970."""
-
-    def check(value: Any) -> Any:
-        if not isinstance(value, str) or not form.fullmatch(value):
-            raise ValueError("has to be written as ISO 8601 does")
-        return value
-
-    return BeforeValidator(check)
-
-
-Day = Annotated[date, _written(_DAY)]
-Moment = Annotated[AwareDatetime, _written(_MOMENT), AfterValidator(keepable)]
-Line80 = Annotated[str, StringConstraints(max_length=80, pattern=_PLAIN)]
-Line120 = Annotated[str, StringConstraints(max_length=120, pattern=_PLAIN)]
-Line300 = Annotated[str, StringConstraints(max_length=300, pattern=_PLAIN)]
-Line500 = Annotated[str, StringConstraints(max_length=500, pattern=_PLAIN)]
-CURSOR = r"^[A-Za-z0-9_-]{1,200}$"
-AFTER: Any = Query(None, pattern=CURSOR, description="`next` of the page before")
-KEY = r"^[\x21-\x7e]{1,128}$"
-
-
-class Given(Schema):
-    """A body that is sent to us: what is not named here is refused, since a misspelt field would be a lost one."""
-
-    model_config = ConfigDict(extra="forbid")
+from interop.api.late_shapes import LateGiven, LateShape
+from interop.api.texts import AFTER as AFTER
+from interop.api.texts import CURSOR as CURSOR
+from interop.api.texts import KEY as KEY
+from interop.api.texts import PLAIN
+from interop.api.texts import Day as Day
+from interop.api.texts import Given as Given
+from interop.api.texts import Line80 as Line80
+from interop.api.texts import Line120 as Line120
+from interop.api.texts import Line300 as Line300
+from interop.api.texts import Line500 as Line500
+from interop.api.texts import Moment as Moment
+from interop.api.texts import PriorityName as PriorityName
+from interop.api.texts import SexName as SexName
 
 
 class ProblemShape(Schema):
@@ -128,7 +106,7 @@ class OrderGiven(Given):
     priority: PriorityName
     stat_reason: Line300 = ""
     indication: Line300 = ""
-    sample_confirmed: Annotated[str, StringConstraints(max_length=255, pattern=_PLAIN)] = Field(
+    sample_confirmed: Annotated[str, StringConstraints(max_length=255, pattern=PLAIN)] = Field(
         "", description="repeats the chosen sample of a file that holds several"
     )
     placer: PlacerGiven | None = None
@@ -136,6 +114,7 @@ class OrderGiven(Given):
     site: UUID | None = Field(None, description="of the ordering organisation; without it, its main one")
     performing_site: UUID | None = Field(None, description="of the laboratory that performs; without it, its main one")
     repeats: UUID | None = Field(None, description="an earlier order of the same patient that this one repeats")
+    late_entry: LateGiven | None = Field(None, description="it was taken on paper in a downtime; needs the right `late_entry`")
 
 
 class ReplaceGiven(OrderGiven):
@@ -147,7 +126,7 @@ class ReplaceGiven(OrderGiven):
 class SampleGiven(Given):
     """The column of a file that is this specimen."""
 
-    sample: Annotated[str, StringConstraints(min_length=1, max_length=255, pattern=_PLAIN)]
+    sample: Annotated[str, StringConstraints(min_length=1, max_length=255, pattern=PLAIN)]
 
 
 class CancelGiven(Given):
@@ -343,6 +322,7 @@ class OrderShape(OrderLine):
     site: str
     performing_site: str
     specimen: SpecimenShape
+    late_entry: LateShape | None = Field(description="it was taken on paper in a downtime")
     intake: UUID
     cancelled_reason: str
     released: bool

@@ -6,9 +6,10 @@ from typing import Any
 from accounts.models import Organisation, Provider, Site
 from audit.models import Event
 from interop.api import shapes
+from interop.api.late_shapes import LateShape
 from orders.duplicates import Alike
 from orders.estimates import Finish, tokens
-from orders.models import HoldRequest, Intake, Order
+from orders.models import HoldRequest, Intake, LateEntry, Order
 from orders.selectors import Linked
 from registry.models import TestVersion
 
@@ -18,6 +19,7 @@ _OF_ORDERS = (
     " state.cancelled order.placed order.attention order.promoted order.demoted order.demotion_read order.held order.released"
     " order.stat_reason_given"
     " order.hold_asked order.hold_declined order.hold_withdrawn order.hold_expired order.at_risk order.in_time_again order.late"
+    " order.entered_late"
 )
 TOLD = frozenset(
     {
@@ -89,6 +91,7 @@ def order(
     finish: Finish | None,
     asked: HoldRequest | None,
     linked: Linked,
+    late: LateEntry | None,
 ) -> shapes.OrderShape:
     """One order; `asked` is the open request to hold it, `linked` the orders around it that the reader may see."""
     specimen = order.specimen
@@ -99,6 +102,7 @@ def order(
         site=order.ordering_site.name,
         performing_site=order.performing_site.name,
         specimen=shapes.SpecimenShape.from_orm(specimen),
+        late_entry=_late(late),
         intake=order.intake_id,
         cancelled_reason=order.cancelled_reason,
         released=released,
@@ -109,6 +113,15 @@ def order(
         estimate=estimate(finish),
         looks_like=[_looks_like(one) for one in alike],
     )
+
+
+def _late(entry: LateEntry | None) -> LateShape | None:
+    if entry is None:
+        return None
+    said: dict[str, Any] = {name: getattr(entry, name) for name in ("requested_at", "received_at", "reason", "words", "entered_at")}
+    return LateShape(
+        downtime=entry.downtime.code, taken_by=entry.taken_by_words, entered_by=entry.entered_by.name, **said
+    )  # fmt: skip
 
 
 def _hold_asked(asked: HoldRequest | None) -> shapes.HoldRequestShape | None:

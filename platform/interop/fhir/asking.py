@@ -15,7 +15,7 @@ from accounts.roles import Verb
 from foundation.actor import NOBODY, Actor
 from foundation.errors import NotFound
 from foundation.reasons import Reason
-from interop.fhir import received, references, systems
+from interop.fhir import late, received, references, systems
 from interop.fhir.elements import CodeableConcept, Identifier
 from interop.fhir.outcomes import FhirError, Issue, refused
 from interop.fhir.reading import Read, dumped
@@ -25,6 +25,7 @@ from orders.requests import OrderRequest, OtherNumber, PatientDetails, SpecimenD
 from registry.models import TestVersion
 
 _RECORD, _PLACER = "MR", "PLAC"  # of HL7 table 0203
+LATE = ("late", "downtime", "taken_by", "late_reason", "late_words", "received_at", "condition")
 # where the fields of `InvalidOrder` stand: the resource, and the path in it
 FIELDS = {
     "mrn": ("patient", "identifier[0].value"),
@@ -46,6 +47,8 @@ FIELDS = {
     "placer_number": ("order", "identifier[0].value"),
     "placer_system": ("order", "identifier[0].system"),
     "provider": ("order", "requester"),
+    "requested_at": ("order", "authoredOn"),
+    **dict.fromkeys(LATE, ("order", "extension")),
 }
 
 
@@ -112,7 +115,7 @@ def asked(read: Read, actor: Actor) -> Asked:
         patient=patient,
         specimen=specimen,
         priority=order.priority,
-        stat_reason=_extension(order.extension, systems.STAT_REASON, f"{place}.extension[0].url"),
+        stat_reason=late.stat_reason(order, place),
         indication=_words(order.reasonCode[0], f"{place}.reasonCode[0]") if order.reasonCode else "",
         sample_confirmed=_extension(
             order.supportingInfo[0].extension, systems.VCF_SAMPLE, f"{place}.supportingInfo[0].extension[0].url"
@@ -120,6 +123,7 @@ def asked(read: Read, actor: Actor) -> Asked:
         placer_system=placer.system,
         placer_number=placer.value,
         provider_id=_provider(actor, organisation_id, order, f"{place}.requester"),
+        late=late.details(order, place),
     )
     return Asked(request, test, file, filename, intake, said, places, read.left_out)
 

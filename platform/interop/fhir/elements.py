@@ -54,6 +54,23 @@ class Extension(Element):
     valueString: Name300
 
 
+class LatePart(Element):
+    """One thing that was true when an order was taken on paper: a text, or a moment."""
+
+    url: Literal["downtime", "reason", "words", "takenBy", "received", "condition"]
+    valueString: Name300 | None = None
+    valueDateTime: Moment | None = None
+
+
+class OrderExtension(Element):
+    """One of ours at an order: a text under a name, or the parts of a late entry."""
+
+    left = ELEMENT - {"extension"}
+    url: LongUri
+    valueString: Name300 | None = None
+    extension: list[LatePart] = Field(default=[], max_length=6)
+
+
 class Coding(Element):
     """A code of a system."""
 

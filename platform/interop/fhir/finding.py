@@ -20,7 +20,7 @@ from orders.models import Order, Patient, PatientIdentifier, Specimen
 
 _RELATED = (
     "patient", "specimen", "intake", "performing_laboratory", "placed_by", "test_version__definition", "asked_by_fhir",
-    "replaced_by",
+    "replaced_by", "late_entry__downtime", "late_entry__taken_by",
 )  # fmt: skip
 Row = Order | FhirOrder
 SLOW = timedelta(minutes=1)  # a check takes seconds, as a rule

@@ -126,7 +126,7 @@ def _take(actor: Actor, asked: Asked, unless_exists: bool) -> Taken:
     if same is not None:
         return same
     doubtful = _conflict(found, asked)
-    validate_said(asked.request, actor=actor)
+    validate_said(asked.request, actor=actor, laboratory_id=asked.test.definition.laboratory_id)
     written = storage.write(chunks=[asked.file], limit=settings.UPLOAD_LIMIT) if asked.file is not None else None
     with transaction.atomic():
         intake = asked.intake or uploads.take_in(

@@ -11,13 +11,13 @@ from interop.fhir.elements import (
     Base64,
     CodeableConcept,
     Element,
-    Extension,
     File,
     HumanName,
     Identifier,
     LongUri,
     Moment,
     Name255,
+    OrderExtension,
     Reference,
     Requester,
     Resource,
@@ -114,7 +114,7 @@ class ServiceRequest(Resource):
         " locationReference reasonReference insurance bodySite note patientInstruction relevantHistory"
     )
     resourceType: Literal["ServiceRequest"]
-    extension: list[Extension] = Field(default=[], max_length=1)
+    extension: list[OrderExtension] = Field(default=[], max_length=2)
     contained: "list[Contained]" = Field(default=[], max_length=3)
     identifier: list[Identifier] = Field(min_length=1, max_length=1)
     status: Literal["active"]

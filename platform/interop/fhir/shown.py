@@ -5,9 +5,9 @@ from typing import Any
 from uuid import UUID
 
 from foundation.reasons import WORDS, Reason
-from interop.fhir import statuses, systems
+from interop.fhir import late, statuses, systems
 from interop.models import FhirOrder
-from orders.models import Order, Patient, PatientIdentifier, Specimen
+from orders.models import LateEntry, Order, Patient, PatientIdentifier, Specimen
 from registry.models import TestVersion
 
 Resource = dict[str, Any]
@@ -26,12 +26,14 @@ def filled(**parts: Any) -> Resource:
 def service_request(order: Order, asked: FhirOrder | None, changed: datetime, *, replaced: UUID | None) -> Resource:
     """An order; `replaced` is the one that it replaces, where the reader may see it."""
     said = asked.said["ServiceRequest"] if asked else {}
-    reason = [{"url": systems.STAT_REASON, "valueString": order.stat_reason}] if order.stat_reason else []
+    extensions: list[Resource] = [{"url": systems.STAT_REASON, "valueString": order.stat_reason}] if order.stat_reason else []
+    entry: LateEntry | None = getattr(order, "late_entry", None)
+    extensions += [late.shown(entry)] if entry else []
     return filled(
         resourceType="ServiceRequest",
         id=str(order.pk),
         meta=meta(order.version, changed),
-        extension=reason,
+        extension=extensions,
         identifier=identifiers(order),
         replaces=[{"reference": f"ServiceRequest/{replaced}"}] if replaced else [],
         status=statuses.of_order(order).request,
@@ -39,7 +41,7 @@ def service_request(order: Order, asked: FhirOrder | None, changed: datetime, *,
         priority=statuses.PRIORITIES[order.priority],
         code=test(order.test_version),
         subject={"reference": f"Patient/{order.patient_id}"},
-        authoredOn=said.get("authoredOn") or instant(order.placed_at),
+        authoredOn=said.get("authoredOn") or instant(entry.requested_at if entry else order.placed_at),
         requester=said.get("requester") or filled(display=order.provider_name or (order.placed_by.name if order.placed_by else "")),
         performer=[_organisation(order.performing_laboratory.code, order.performing_laboratory.name)],
         reasonCode=_reason_code(order, said),

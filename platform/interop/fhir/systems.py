@@ -10,6 +10,7 @@ INTAKE = f"{OURS}/NamingSystem/intake"  # uploads, checked by the API
 ORGANISATION = f"{OURS}/NamingSystem/organisation"
 REPORT = f"{OURS}/NamingSystem/report"
 STAT_REASON = f"{OURS}/StructureDefinition/stat-reason"
+LATE_ENTRY = f"{OURS}/StructureDefinition/late-entry"
 VCF_SAMPLE = f"{OURS}/StructureDefinition/vcf-sample"
 
 NPI = "http://hl7.org/fhir/sid/us-npi"

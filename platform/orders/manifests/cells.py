@@ -8,8 +8,10 @@ from zoneinfo import ZoneInfo
 
 from foundation import clock
 from foundation.reasons import Reason
+from orders.manifests.columns import LATE
 from orders.manifests.errors import Objection, objection
-from orders.requests import OrderRequest, PatientDetails, SpecimenDetails
+from orders.requests import LateDetails, OrderRequest, PatientDetails, SpecimenDetails
+from orders.specimen_models import Condition
 from registry.priority import PRIORITY_RANK, Priority
 
 _DATE = re.compile(r"\d{4}-\d{2}-\d{2}\Z")
@@ -37,7 +39,7 @@ def read(cells: dict[str, str], *, organisation_id: UUID, zone: ZoneInfo) -> Rea
     said: list[Objection] = []
     unread: set[str] = set()
     born = _birth_date(cells["birth_date"], said)
-    collected = _collected(cells["collected_at"], zone, said)
+    collected = _moment("collected_at", cells["collected_at"], zone, said)
     if born is None:
         unread.add("birth_date")
     if born is None or collected is None:
@@ -66,6 +68,7 @@ def read(cells: dict[str, str], *, organisation_id: UUID, zone: ZoneInfo) -> Rea
         indication=cells["indication"],
         placer_system=cells["placer_system"],
         placer_number=cells["placer_number"],
+        late=_late(cells, zone, said, unread),
     )
     return Read(request, said, unread)
 
@@ -80,30 +83,50 @@ def _birth_date(text: str, said: list[Objection]) -> date | None:
     return None
 
 
-def _collected(text: str, zone: ZoneInfo, said: list[Objection]) -> datetime | None:
+def _late(cells: dict[str, str], zone: ZoneInfo, said: list[Objection], unread: set[str]) -> LateDetails | None:
+    """What was true when the order was taken on paper; None where the row says nothing of that."""
+    given = {name: cells.get(name, "") for name in LATE}  # rows that were sent before these columns were there have none of them
+    if not any(given.values()):
+        return None
+    requested = _moment("requested_at", given["requested_at"], zone, said)
+    received = _moment("received_at", given["received_at"], zone, said) if given["received_at"] else None
+    unread |= {"requested_at"} if requested is None else set()
+    unread |= {"received_at"} if received is None and given["received_at"] else set()
+    return LateDetails(
+        downtime=given["downtime"],
+        requested_at=requested or clock.now(),
+        taken_by=given["taken_by"],
+        reason=given["late_reason"].casefold(),
+        words=given["late_words"],
+        received_at=received,
+        condition=given["condition"].casefold() or Condition.ACCEPTABLE.value,
+    )
+
+
+def _moment(column: str, text: str, zone: ZoneInfo, said: list[Objection]) -> datetime | None:
     """With an offset it is what it says; without, the site's clock decides, and a time that came twice is asked back."""
     shape = _TIME.match(text)
     try:
         read = datetime.fromisoformat(text.upper().replace(" ", "T")) if shape else None
         if read is None:
-            said.append(objection("collected_at", Reason.MANIFEST_TIME, found=text or "nothing"))
+            said.append(objection(column, Reason.MANIFEST_TIME, found=text or "nothing"))
             return None
         if read.tzinfo is not None:
             return read.astimezone(UTC)
-        return _local(read, zone, said)
+        return _local(column, read, zone, said)
     except (ValueError, OverflowError):
-        said.append(objection("collected_at", Reason.MANIFEST_TIME, found=text))
+        said.append(objection(column, Reason.MANIFEST_TIME, found=text))
         return None
 
 
-def _local(read: datetime, zone: ZoneInfo, said: list[Objection]) -> datetime | None:
+def _local(column: str, read: datetime, zone: ZoneInfo, said: list[Objection]) -> datetime | None:
     first, second = read.replace(tzinfo=zone, fold=0), read.replace(tzinfo=zone, fold=1)
     if first.astimezone(UTC).astimezone(zone).replace(tzinfo=None) != read:
-        said.append(objection("collected_at", Reason.MANIFEST_TIME_SKIPPED, zone=zone.key))
+        said.append(objection(column, Reason.MANIFEST_TIME_SKIPPED, zone=zone.key))
         return None
     if first.utcoffset() != second.utcoffset():
         both = [f"{read:%Y-%m-%d %H:%M}{_offset(each.utcoffset())}" for each in (first, second)]
-        said.append(objection("collected_at", Reason.MANIFEST_TIME_TWICE, zone=zone.key, first=both[0], second=both[1]))
+        said.append(objection(column, Reason.MANIFEST_TIME_TWICE, zone=zone.key, first=both[0], second=both[1]))
         return None
     return first.astimezone(UTC)
 

@@ -5,6 +5,9 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.db import DataError
@@ -24,11 +27,12 @@ from orders.manifests import archive, cells, claims, table
 from orders.manifests.archive import Archive
 from orders.manifests.columns import column_of
 from orders.manifests.errors import ManifestRefused, Objection, objection
-from orders.manifests.finding import Desk, Directory, Found, find_file, find_provider, find_site, find_test, unpack
+from orders.manifests.finding import Desk, Directory, Found, find_file, find_performing, find_provider, find_site, find_test, unpack
 from orders.models import Intake, Manifest, ManifestRow
 from orders.parties import parties
 from orders.requests import OrderRequest, as_said
 from registry.models import TestVersion
+from registry.priority import PRIORITY_RANK, Priority
 from storage.services import path_of
 
 ACTOR = process("manifest check")
@@ -53,6 +57,13 @@ class Opened:
 
     def __post_init__(self) -> None:
         self.actor = actor_for(self.manifest.created_by)
+
+    @cached_property
+    def numbered(self) -> dict[tuple[str, str], int]:
+        """By system and placer number, the row that is placed first under it."""
+        rows = self.manifest.rows.order_by("-rank", "-number")
+        found = rows.values_list("cells__placer_system", "cells__placer_number", "number")
+        return {(system or "", number): row for system, number, row in found if number}
 
     def close(self) -> None:
         """Give the archive back."""
@@ -112,7 +123,7 @@ def check_next(at: Opened) -> bool:
         _put_aside(manifest, rows[0])
         return True
     cases = _cases(at, rows)
-    _recognise(manifest, cases)
+    _recognise(at, cases)
     try:
         _check(at, cases)
     except DataError:
@@ -122,15 +133,18 @@ def check_next(at: Opened) -> bool:
     return True
 
 
-def request_of(row: ManifestRow, directory: Directory, manifest: Manifest) -> cells.Read:
-    """What a row asks for, its intake included."""
+def request_of(row: ManifestRow, directory: Directory, manifest: Manifest, laboratory_id: UUID | None) -> cells.Read:
+    """What a row asks for of a laboratory, its intake included; None: it names none."""
     site, about_site = find_site(directory, row.cells["site"])
     provider_id, about_provider = find_provider(directory, row.cells["provider"])
     zone = site.zone if site else manifest.time_zone
     read = cells.read(row.cells, organisation_id=manifest.ordering_organisation_id, zone=zone)
-    read.objections += [fault for fault in (about_site, about_provider) if fault]
-    read.unread |= {fault.column for fault in (about_site, about_provider) if fault}
-    read.request = replace(read.request, site_id=site.pk if site else None, provider_id=provider_id)
+    performing_id, about_performing = find_performing(directory, row.cells.get("performing_site", ""), laboratory_id)
+    faults = [fault for fault in (about_site, about_provider, about_performing) if fault]
+    read.objections += faults
+    read.unread |= {fault.column for fault in faults}
+    named: dict[str, Any] = {"site_id": site.pk if site else None, "provider_id": provider_id, "performing_site_id": performing_id}
+    read.request = replace(read.request, **named)
     return _with_intake(read, row)
 
 
@@ -153,15 +167,16 @@ def _cases(at: Opened, rows: list[ManifestRow]) -> list[Case]:
     made = []
     for row, file in found:
         row.entry, row.file = file.entry, file.file
-        read = request_of(row, at.directory, at.manifest)
         test, fault = find_test(at.desk, row.cells)
+        read = request_of(row, at.directory, at.manifest, test.definition.laboratory_id if test else None)
         said = [*(Objection(**each) for each in row.objections), *read.objections]
         made.append(Case(row, read, test, [*said, *(each for each in (fault, file.fault) if each)]))
     return made
 
 
-def _recognise(manifest: Manifest, cases: list[Case]) -> None:
-    """Whether a row is the same as another one, of an earlier manifest or of this one."""
+def _recognise(at: Opened, cases: list[Case]) -> None:
+    """Whether a row is the same as another one, of an earlier manifest or of this one, or has its number."""
+    manifest = at.manifest
     for case in cases:
         if case.row.file and case.test and not case.read.unread:
             case.digest = content_hash(case.read.request, case.row, str(case.test.definition_id))
@@ -177,7 +192,15 @@ def _recognise(manifest: Manifest, cases: list[Case]) -> None:
         case.known = before.get(case.digest)
         if case.known is None and case.digest in first:
             case.said.append(objection("", Reason.MANIFEST_ROW_TWICE, row=first[case.digest]))
+        elif case.known is None and (other := _same_number(at, case.row)):
+            case.said.append(objection("placer_number", Reason.MANIFEST_NUMBER_TWICE, row=other))
         first[case.digest] = min(case.row.number, first.get(case.digest, case.row.number))
+
+
+def _same_number(at: Opened, row: ManifestRow) -> int | None:
+    """The row that takes the placer number of this one. STAT is parked when it is placed, as from every door, and not lost."""
+    first = at.numbered.get((row.cells["placer_system"], row.cells["placer_number"]), row.number)
+    return first if first != row.number and row.rank != PRIORITY_RANK[Priority.STAT] else None
 
 
 def _check(at: Opened, cases: list[Case]) -> None:

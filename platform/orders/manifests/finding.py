@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 from uuid import UUID
 
@@ -68,6 +69,21 @@ class Directory:
     def of(cls, manifest: Manifest) -> Directory:
         mine = {"organisation_id": manifest.ordering_organisation_id, "active": True}
         return cls(list(Provider.objects.filter(**mine)), list(Site.objects.filter(**mine)))
+
+
+    @cached_property
+    def performing(self) -> list[Site]:
+        """Open sites of laboratories, read where a row names one."""
+        return list(Site.objects.filter(active=True, organisation__is_laboratory=True))
+
+
+def find_performing(directory: Directory, code: str, laboratory_id: UUID | None) -> tuple[UUID | None, Objection | None]:
+    """The open site of the laboratory that performs with this code."""
+    if not code or laboratory_id is None:
+        return None, None
+    named = (one for one in directory.performing if one.organisation_id == laboratory_id and one.code.lower() == code.lower())
+    found = next(named, None)
+    return (found.pk, None) if found else (None, objection("performing_site", Reason.MANIFEST_PERFORMING_SITE, code=code[:40]))
 
 
 def find_provider(directory: Directory, named: str) -> tuple[UUID | None, Objection | None]:

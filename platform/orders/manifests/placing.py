@@ -107,7 +107,7 @@ def _place(line: Line, row: ManifestRow, actor: Actor) -> None:
 
 def _as_checked(line: Line, row: ManifestRow) -> OrderRequest:
     """What the row asks for. Raises `Changed` where that is no longer what its verdict was given on."""
-    read = request_of(row, line.directory, line.manifest)
+    read = request_of(row, line.directory, line.manifest, row.intake.performing_laboratory_id if row.intake else None)
     test = row.intake.test_version if row.intake else None
     if read.objections or test is None or content_hash(read.request, row, str(test.definition_id)) != row.content_hash:
         raise Changed(code="manifest.changed")

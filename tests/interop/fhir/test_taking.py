@@ -1,18 +1,20 @@
 """Orders by FHIR: kept before they are answered, placed when their file is checked, never lost, never doubled."""
 
-from datetime import date
+from datetime import date, timedelta
 
 import pytest
 
 from accounts.roles import Role
 from accounts.services import actor_for
 from audit.models import Event
+from foundation import clock
 from interop.fhir import ordering, systems
 from interop.models import FhirOrder
 from orders import patients
+from orders.downtimes import records
 from orders.models import Intake, Order, PatientIdentifier
 from tests.dashboard.desk import vcf
-from tests.factories import make_actor, make_provider
+from tests.factories import make_actor, make_provider, make_user
 from tests.interop.fhir.sender import Sender, alone, document, issues, patient, request, specimen
 
 pytestmark = pytest.mark.django_db
@@ -246,3 +248,24 @@ def test_who_asks_is_one_of_the_providers_that_the_hospital_keeps(sender, site):
     assert issues(sender.post(sender.bundle(requester=wrong)), 422)[0][0] == "fhir.requester"
     order = Order.objects.get(pk=sender.order(requester={"identifier": npi}))
     assert (order.provider, order.provider_contact) == (known, known.contact)
+
+
+def test_an_order_taken_on_paper_says_so_in_an_extension_and_counts_from_when_it_was_authored(site):
+    at = (clock.now() - timedelta(hours=3)).replace(microsecond=0)
+    director = make_actor(role=Role.DIRECTOR, organisation=site.laboratory)
+    records.open_downtime(
+        actor=director, laboratory_id=site.laboratory.pk, what="interfaces", words="moved", began_at=at - timedelta(hours=1)
+    )
+    sender = Sender(site, make_user(role=Role.ACCESSIONER, organisation=site.hospital))
+    parts = {"downtime": "D1", "reason": "interface", "takenBy": "Nurse Joy"}
+    late = {"url": systems.LATE_ENTRY, "extension": [{"url": name, "valueString": words} for name, words in parts.items()]}
+    pk = sender.order(extension=[late], authoredOn=at.isoformat())
+    told = sender.get(f"/ServiceRequest/{pk}").json()
+    assert Order.objects.get().promised_at == at and told["extension"] == [late] and told["authoredOn"][:19] == at.isoformat()[:19]
+    for order, where in (
+        ({"extension": [late], "authoredOn": "2026-01-15T08:45:00+01:00"}, "resource.authoredOn"),
+        ({"extension": [{**late, "extension": late["extension"][1:]}]}, "resource.extension[0].extension"),
+        ({"extension": [{**late, "extension": [{"url": "x", "valueString": "y"}]}]}, "resource.extension[0].extension[0].url"),
+    ):
+        answer = sender.post(sender.bundle(identifier=[{"system": "urn:x", "value": where[-9:]}], **order))
+        assert answer.status_code in (400, 422) and where in answer.content.decode(), answer.content
