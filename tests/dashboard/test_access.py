@@ -132,7 +132,7 @@ def address(name: str, order: Order) -> str:
         **dict.fromkeys([*OF_AN_ORDER, *OF_A_MANIFEST, *TO_SEND, *OF_IDENTITY, *OF_A_NUMBER], order.pk),
         **dict.fromkeys(OF_A_PATIENT, order.patient_id),
         **dict.fromkeys([*OF_A_TRACE[1:], *OF_A_MERGE, *OF_A_PART], 1),
-        **dict.fromkeys(AUDIT_REPORTS[2:5], order.pk),
+        **dict.fromkeys([*AUDIT_REPORTS[2:5], *OF_A_DOWNTIME[1:]], order.pk),
         "audit-report-new": "order",
         "break-glass-opening": order.pk,
         **dict.fromkeys(["question", "question-live", "question-cancel"], order.pk),
