@@ -81,7 +81,7 @@ def call(
             organisation_id=locked.organisation_id, critical=locked, outcome=outcome, read_back=repeated, words=beside,
             called_at=cast(datetime, called_at), by_id=cast(UUID, actor.id), at=clock.now(), **said,
         )  # fmt: skip
-        facts = {"outcome": outcome, "called": made.called_at.isoformat(), "whom": said["whom"], "number": said["number"]}
+        facts = {"order": str(locked.order_id), "outcome": outcome, "called": made.called_at.isoformat(), **said}
         if outcome == Outcome.READ_BACK:
             audit.transition(CRITICAL, locked, to="read_back", actor=actor, closed_at=made.at)
         _note(locked, "critical.called", actor, facts)

@@ -1,5 +1,7 @@
 """A critical result: marked by a person with a reason, called until somebody has read it back; every call stays."""
 
+import csv
+import io
 from datetime import timedelta
 
 import pytest
@@ -10,6 +12,9 @@ from accounts.roles import Role
 from audit.models import Event
 from foundation import clock
 from foundation.errors import NotPermitted
+from inspection import making
+from inspection import selectors as inspected
+from inspection import services as inspection
 from notices.models import Delivery as Sent
 from notices.models import Receipt
 from orders.errors import InvalidOrder
@@ -158,3 +163,22 @@ def test_while_it_is_open_more_people_are_told_and_each_level_once(marked, lab, 
     assert list(marked.levels.order_by("level").values_list("level", flat=True)) == [50, 80, 100]
     assert [Receipt.objects.filter(user=user).count() for user in (marked.marked_by, analyst, director)] == [3, 2, 2]
     assert [mail.user for mail in Sent.objects.all()] == [director]
+
+
+@pytest.mark.parametrize("kind", ["order", "patient"])
+def test_audit_reports_of_order_and_patient_tell_deliveries_and_calls_in_words(order, lab, marked, kind):
+    called(marked, lab, "read_back", read_back="ok")
+    signers.issued(order, lab)
+    asked = inspection.ask(
+        actor=lab.actor(Role.DIRECTOR), laboratory_id=order.performing_laboratory_id, kind=kind, typed={kind: order.accession}
+    )
+    assert making.make(asked.pk)
+    kept = inspected.report_for(lab.actor(Role.DIRECTOR), asked.pk)
+    rows = list(csv.reader(io.StringIO(b"".join(inspected.content(kept, "events.csv")).decode())))
+    said = {(row[4], row[5], row[6]) for row in rows}
+    assert {
+        ("Report is to be delivered", "delivery", order.accession),
+        ("Marked as critical", "critical result", order.accession),
+        ("Called with the critical result", "critical result", order.accession),
+    } <= said
+    assert any("whom Dr Called" in row[8] for row in rows)
