@@ -9,6 +9,7 @@ from accounts.roles import Verb
 from dashboard import local_time
 from dashboard.local_time import Unclear
 from dashboard.patients_page import complaints
+from dashboard.same_forms import forms
 from foundation import clock
 from foundation.actor import Actor
 from foundation.errors import HelicaseError, NotFound, Refused
@@ -24,15 +25,16 @@ from reports.release import may_see_scores
 TYPED = ("result", "reason", "whom", "number", "outcome", "read_back", "called_at", "words", "critical")
 
 
-def page(actor: Actor, order: Order, zone: ZoneInfo) -> dict[str, object]:
+def page(actor: Actor, order: Order, zone: ZoneInfo, typed: Mapping[str, str] | None = None) -> dict[str, object]:
     """What is critical, every call, and the forms for who may use them."""
-    laboratory = order.performing_laboratory_id
+    laboratory, found = order.performing_laboratory_id, critical.of_order(order)
+    said, fresh = typed or {}, {"called_at": local_time.shown(clock.now(), zone)}
+    to_call = [one for one in found if one.state == "open" and actor.may(Verb.CALL_CRITICAL, laboratory)]
     return {
-        "order": order, "criticals": critical.of_order(order), "contacts": critical.contacts(order),
+        "order": order, "criticals": found, "contacts": critical.contacts(order), "values": said,
+        "to_call": forms(to_call, sent=said.get("critical", ""), typed=said, fresh=fresh),
         "may_mark": actor.may(Verb.MARK_CRITICAL, laboratory) and order.items_done > 0 and order.state != IN_ERROR,
-        "may_call": actor.may(Verb.CALL_CRITICAL, laboratory),
         "outcomes": Outcome.choices, "within": int(WITHIN.total_seconds() // 60),
-        "values": {"called_at": local_time.shown(clock.now(), zone)},
     }  # fmt: skip
 
 
@@ -65,8 +67,8 @@ def change(actor: Actor, order: Order, data: Mapping[str, str], zone: ZoneInfo) 
 def refused(actor: Actor, pk: UUID, data: Mapping[str, str], zone: ZoneInfo, error: HelicaseError) -> dict[str, object]:
     """The page again with what was typed and what is wrong."""
     typed = {name: data[name] for name in TYPED if name in data}
-    shown = page(actor, order_for(actor, pk), zone)
-    return shown | {"values": typed, "errors": complaints(error), "ask_fold": local_time.asks_back(data.get("called_at", ""), zone)}
+    shown = page(actor, order_for(actor, pk), zone, typed)
+    return shown | {"errors": complaints(error), "ask_fold": local_time.asks_back(data.get("called_at", ""), zone)}
 
 
 def _call(actor: Actor, order: Order, data: Mapping[str, str], zone: ZoneInfo) -> str:

@@ -9,6 +9,7 @@ from accounts.roles import Verb
 from dashboard import local_time
 from dashboard.local_time import Unclear
 from dashboard.patients_page import complaints
+from dashboard.same_forms import forms
 from foundation import clock
 from foundation.actor import Actor
 from foundation.errors import HelicaseError, NotFound, Refused
@@ -21,14 +22,17 @@ from reports.delivery_models import MEANS, ReportDelivery
 FIELDS = ("person", "provider", "hospital", "address", "told", "means", "told_at", "words", "delivery")
 
 
-def page(actor: Actor, order: Order, zone: ZoneInfo) -> dict[str, object]:
+def page(actor: Actor, order: Order, zone: ZoneInfo, typed: Mapping[str, str] | None = None) -> dict[str, object]:
     """Recipients, deliveries, and forms for who may use them."""
     may = actor.may(Verb.DELIVER, order.ordering_organisation_id, order.performing_laboratory_id)
+    said, fresh = typed or {}, {"told_at": local_time.shown(clock.now(), zone)}
+    shown = delivered.of_order(actor, order)
+    sends = actor.may(Verb.DELIVER, order.performing_laboratory_id)
+    failed = [line.delivery for line in shown.lines if line.delivery.state == "failed" and sends]
     return {
-        "order": order, "deliveries": delivered.of_order(actor, order), "may_deliver": may, "means": MEANS,
-        "may_send": actor.may(Verb.DELIVER, order.performing_laboratory_id),
+        "order": order, "deliveries": shown, "may_deliver": may, "means": MEANS, "values": said,
+        "failed": forms(failed, sent=said.get("delivery", ""), typed=said, fresh=fresh),
         "providers": providers_of(order.ordering_organisation_id) if may else [],
-        "values": {"told_at": local_time.shown(clock.now(), zone)},
     }  # fmt: skip
 
 
@@ -43,8 +47,8 @@ def change(actor: Actor, order: Order, data: Mapping[str, str], zone: ZoneInfo) 
 def refused(actor: Actor, pk: UUID, data: Mapping[str, str], zone: ZoneInfo, error: HelicaseError) -> dict[str, object]:
     """The page again with what was typed and what is wrong."""
     typed = {name: data[name] for name in FIELDS if name in data}
-    shown = page(actor, order_for(actor, pk), zone)
-    return shown | {"values": typed, "errors": complaints(error), "ask_fold": local_time.asks_back(data.get("told_at", ""), zone)}
+    shown = page(actor, order_for(actor, pk), zone, typed)
+    return shown | {"errors": complaints(error), "ask_fold": local_time.asks_back(data.get("told_at", ""), zone)}
 
 
 def _add(actor: Actor, order: Order, data: Mapping[str, str], zone: ZoneInfo) -> str:
