@@ -137,9 +137,11 @@ def live(actor: Actor, order: Order) -> dict[str, object]:
     }
 
 
-def whole(actor: Actor, order: Order, parameters: Mapping[str, str]) -> dict[str, object]:
-    """The live part and everything around it."""
-    part = live(actor, order)
+def whole(
+    actor: Actor, order: Order, parameters: Mapping[str, str], part: dict[str, object] | None = None
+) -> dict[str, object]:  # fmt: skip
+    """The live part, read already or not, and everything around it."""
+    part = part or live(actor, order)
     seen, asked_for = cast(Outlook, part["outlook"]), cast(HoldRequest | None, part["request_to_hold"])
     panel = results(actor, order, parameters)
     rejected = rejected_inputs(order)

@@ -31,7 +31,7 @@ def order_live(request: ActorRequest, pk: UUID) -> HttpResponse:
     part = order_page.live(request.actor, found)
     if request.GET.get("shown") == part["token"]:
         return render(request, "dashboard/parts/order_live.html", part)
-    context = order_page.whole(request.actor, found, request.GET)
+    context = order_page.whole(request.actor, found, request.GET, part)
     return render(request, "dashboard/parts/order_live.html", context | {"swap": True})
 
 
