@@ -62,6 +62,8 @@ class Verb(models.TextChoices):
     LATE_ENTRY = "late_entry"  # of an order taken on paper in a downtime, with its true times; tick what is to be reconciled
     DOWNTIME = "downtime"  # write down that a laboratory worked without the platform, and close that when all is reconciled
     VIEW_TURNAROUND = "view_turnaround"  # figures of all orders, no patient
+    SET_RETENTION = "set_retention"  # how long a laboratory keeps its records
+    LEGAL_HOLD = "legal_hold"  # see what is deleted next, and keep records from it
     ASK = "ask"  # a deployed model about plain sequences, and see what colleagues asked: no patient, no report
 
 
@@ -170,11 +172,13 @@ TABLE: dict[Role, frozenset[Verb]] = {
             _V.LATE_ENTRY,
             _V.DOWNTIME,
             _V.VIEW_TURNAROUND,
+            _V.SET_RETENTION,
+            _V.LEGAL_HOLD,
             _V.ASK,
         }
     ),
     _R.MODEL_STEWARD: frozenset({_V.VIEW_ENGINE, _V.HOLD_VERSION_1, _V.ROLLBACK_1, _V.REGISTER, _V.PROPOSE_VALIDATION, _V.ASK}),
-    _R.AUDITOR: frozenset({_V.VIEW_AUDIT, _V.EXPORT, _V.VIEW_TURNAROUND}),
+    _R.AUDITOR: frozenset({_V.VIEW_AUDIT, _V.EXPORT, _V.VIEW_TURNAROUND, _V.LEGAL_HOLD}),
     _R.OPERATOR: frozenset({_V.VIEW_ENGINE, _V.DRAIN, _V.DOWNTIME}),
     _R.ADMINISTRATOR: frozenset({_V.GRANT, _V.EDIT_PROVIDERS}),
     _R.SERVICE: frozenset({_V.PLACE, _V.STAT, _V.VIEW_ORDER}),
@@ -212,5 +216,7 @@ NEVER_SERVICE = frozenset(
         _V.OFFER_TEST,
         _V.PROPOSE_VALIDATION,
         _V.APPROVE_VALIDATION,
+        _V.SET_RETENTION,
+        _V.LEGAL_HOLD,
     }
 )

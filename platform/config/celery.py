@@ -42,6 +42,7 @@ app.conf.beat_schedule = {
     "place what was asked for by FHIR": _every(2.0, "interop.place_fhir_orders"),
     "forget old answers": _every(3600.0, "interop.sweep_answers"),
     "oversee the audit trail": _every(30.0, "oversight.watch"),
+    "delete what its retention is over for": _every(300.0, "oversight.retain"),
     "end old drafts": _every(600.0, "casefile.expire_drafts"),
     "sweep orphaned files": _every(3600.0, "storage.sweep_orphans"),
 }

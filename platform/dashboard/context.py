@@ -43,6 +43,7 @@ ENTRIES = (
     Entry("Turnaround", "turnaround", Verb.VIEW_TURNAROUND),
     Entry("Validation", "validation", Verb.PROPOSE_VALIDATION),
     Entry("Audit", "audit", Verb.VIEW_AUDIT),
+    Entry("Retention", "retention", Verb.LEGAL_HOLD),
     Entry("Clocks", "clocks", Verb.OFFER_TEST),
     Entry("Webhooks", "webhooks", Verb.GRANT),
     Entry("Providers", "providers", Verb.EDIT_PROVIDERS),

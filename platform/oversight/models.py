@@ -7,6 +7,9 @@ from uuid import UUID
 from django.db import models
 
 from foundation.actor import NOBODY
+from oversight.retention_models import LegalHold, RetentionRule
+
+__all__ = ["LegalHold", "RetentionRule"]  # nouns with a file of their own
 
 
 class Check(models.Model):

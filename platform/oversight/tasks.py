@@ -1,6 +1,7 @@
 """Platform jobs of oversight."""
 
 from collections.abc import Mapping
+from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -8,7 +9,11 @@ from celery import shared_task
 from django.conf import settings
 
 from accounts import break_glass
-from oversight import checks, telling
+from foundation import clock
+from oversight import checks, retention, telling
+
+NIGHT = range(1, 5)  # hours, UTC
+AT_ONCE = timedelta(minutes=4)
 
 
 @shared_task(name="oversight.check")
@@ -23,6 +28,14 @@ def watch() -> None:
     break_glass.close_ended()
     checks.watch()
     telling.watch()
+
+
+@shared_task(name="oversight.retain")
+def retain() -> None:
+    """At night, delete what its retention is over for: some minutes of it, and the rest the next time."""
+    now = clock.now()
+    if now.hour in NIGHT:
+        retention.run(until=now + AT_ONCE)
 
 
 def deliver(payload: Mapping[str, Any]) -> None:

@@ -31,8 +31,13 @@ PICTURES = os.environ.get("SCREENSHOTS", "")  # a folder, for docs/screenshots
 HERE = {
     "worklist-filters", "order-comments", "order-attachments", "order-attachment-withdraw", "audit", "provider", "site",
     "identity-checks", "patients", "patient-merge", "patient-unmerge", "programs",
+<<<<<<< HEAD
     "engine-part", "stat-list", "audit-reports", "audit-report-new", "audit-report", "audit-chain", "break-glass", "break-glasses",
     "break-glass-opening", "downtimes", "downtime",
+=======
+    "engine-part", "stat-list", "audit-reports", "audit-report-new", "audit-report", "audit-chain",
+    "break-glass", "break-glasses", "retention", "break-glass-opening",
+>>>>>>> 8596f88 (Keep records as long as each laboratory says, hold what the law needs, and let the database delete the rest)
 }  # fmt: skip
 # Opened under axe by the other files of this folder.
 ELSEWHERE = {
@@ -49,7 +54,11 @@ NO_PAGES = {
     "order-recollect", "order-attachment", "order-audit.csv", "bell", "notifications-read", "turnaround.csv", "api-token-revoke",
     "engine-live", "engine-trace", "engine-trace.svg", "engine-trace.json", "question-check", "question-live", "question-cancel",
     "question-file", "audit-report-live", "audit-report-withdraw", "audit-report-file", "stat-list-live",
+<<<<<<< HEAD
     "audit-chain-live", "audit-chain-check", "worklist-names", "order-track", "downtime.csv",
+=======
+    "audit-chain-live", "audit-chain-check", "worklist-names", "retention.csv", "order-track",
+>>>>>>> 8596f88 (Keep records as long as each laboratory says, hold what the law needs, and let the database delete the rest)
 }  # fmt: skip
 
 
@@ -132,7 +141,7 @@ def prepared():
         "director": [
             reverse("worklist-filters"), reverse("audit"), reverse("audit-reports"), reverse("audit-report-new", args=["model"]),
             reverse("audit-report", args=[audit_report(first).pk]), reverse("audit-chain"),
-            reverse("break-glasses"), reverse("break-glass-opening", args=[grant.pk]),
+            reverse("retention"), reverse("break-glasses"), reverse("break-glass-opening", args=[grant.pk]),
         ],
         "requester": [reverse("break-glass")],
         "operator": [reverse("downtimes"), reverse("engine-part", args=[Job.objects.get(run__order_id=first.pk).pk])],

@@ -68,6 +68,8 @@ LISTS = {
     "audit": {"director", "auditor"},
     "audit-chain": {"director", "auditor"},
     "audit-chain-live": {"director", "auditor"},
+    "retention": {"director", "auditor"},
+    "retention.csv": {"director", "auditor"},
     "identity-checks": {"accessioner"},
     "specimens": {"accessioner"},
     "providers": {"accessioner", "administrator"},

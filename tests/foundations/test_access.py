@@ -137,6 +137,7 @@ SERVICES = [
     "audit/services",
     "orders/assignment",
     "orders/emergency",
+    "oversight/retention",
     "accounts/break_glass",
     "orders/conflicts",
     "casefile/attachments",
