@@ -25,7 +25,8 @@ class RecordClass:
 CLASSES = (
     RecordClass(
         "orders", "Orders with their reports",
-        "the order, its specimen, input, runs and results, reviews, report versions, signatures and documents, comments and files",
+        "the order, its specimen, input, runs and results, reviews, report versions, signatures and documents,"
+        " deliveries and calls, comments and files",
         "its report was last issued, or it was cancelled or rejected", 3653, 731,
         "SELECT o.id, o.performing_laboratory_id, o.accession, retention_since(o), retention_blocks(o) FROM orders_order o"
         " WHERE retention_over(o.performing_laboratory_id, 'orders', retention_since(o) - %(ahead)s)",
@@ -77,6 +78,7 @@ BLOCKS = {
     "signatures": "a report version waits for signatures",
     "running": "it is still being computed",
     "linked": "another order replaces, repeats or contradicts it: that one goes first",
-    "delivery": "something about it was not delivered",
+    "delivery": "its report or something about it was not delivered, or a correction was not acknowledged",
+    "critical": "a call with a critical result is open",
     "draft": "a draft holds it: that one goes first",
 }

@@ -4,6 +4,7 @@ from datetime import timedelta
 
 from foundation import clock
 from orders.models import Order
+from reports.delivery_models import ReportDelivery
 from reports.models import ReportVersion
 from tests.forging import forging
 from tests.reports import cases
@@ -16,5 +17,6 @@ def aged(order: Order, by: timedelta = LONG_AGO, **columns: str) -> Order:
     then = clock.now() - by
     with forging():
         Order.objects.filter(pk=order.pk).update(placed_at=then, ended_at=then, **columns)
+        ReportDelivery.objects.filter(order=order).update(state="sent", sent_at=then)
         ReportVersion.objects.filter(order=order, released_at__isnull=False).update(released_at=then)
     return cases.read(order)

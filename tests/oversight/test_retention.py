@@ -23,6 +23,7 @@ from oversight.models import LegalHold
 from oversight.record_classes import CLASSES
 from oversight.retention import On
 from oversight.retention_models import HoldKind
+from reports.delivery_models import Critical
 from reports.models import Interpretation, ReportVersion, Review, Signature
 from storage import services as storage
 from storage.models import StoredFile
@@ -107,7 +108,7 @@ FLAGS = {
 }
 
 
-@pytest.mark.parametrize("flag", [*FLAGS, "identity", "signatures", "delivery", "linked"])
+@pytest.mark.parametrize("flag", [*FLAGS, "identity", "signatures", "delivery", "critical", "linked"])
 def test_what_is_open_about_an_order_blocks_it(issued: SimpleNamespace, flag: str) -> None:
     order, other = issued.order, cases.scored_order()
     if flag == "signatures":
@@ -122,6 +123,11 @@ def test_what_is_open_about_an_order_blocks_it(issued: SimpleNamespace, flag: st
             IdentityCheck.objects.create(
                 ordering_organisation_id=order.ordering_organisation_id, performing_laboratory_id=issued.place, order=order,
                 known=order.patient, opened_at=clock.now(),
+            )  # fmt: skip
+        if flag == "critical":
+            Critical.objects.create(
+                organisation_id=issued.place, order=order, reason="called", marked_at=clock.now(),
+                marked_by=issued.lab.user(Role.DIRECTOR),
             )  # fmt: skip
         if flag == "linked":
             Order.objects.filter(pk=other.pk).update(repeats=order.pk)

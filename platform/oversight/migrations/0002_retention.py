@@ -22,7 +22,8 @@ ERASABLE = (
     "casefile_draft orders_delaynotice orders_demotion orders_escalation orders_hold orders_holdrequest orders_identitycheck "
     "orders_specimencorrection orders_specimen orders_manifestrow orders_manifest orders_intake orders_intakerecord "
     "orders_intakecheckpoint orders_order interop_fhirorder reports_signature reports_review reports_interpretation "
-    "reports_reportversion reports_track questions_question notices_notice notices_receipt notices_delivery storage_storedfile"
+    "reports_reportversion reports_critical reports_criticalcall reports_criticallevel reports_reportdelivery reports_deliverynote "
+    "reports_recipient reports_track questions_question notices_notice notices_receipt notices_delivery storage_storedfile"
 ).split()
 
 
@@ -85,7 +86,10 @@ PERIODS = f"""
             CASE WHEN EXISTS (SELECT 1 FROM orders_order l WHERE o.id IN (l.replaces_id, l.repeats_id, l.conflicts_with_id))
                 THEN 'linked' END,
             CASE WHEN EXISTS (SELECT 1 FROM notices_notice n JOIN notices_delivery d ON d.notice_id = n.id
-                WHERE n.order_id = o.id AND d.state <> 'sent') THEN 'delivery' END], NULL)
+                WHERE n.order_id = o.id AND d.state <> 'sent') OR EXISTS (SELECT 1 FROM reports_reportdelivery d WHERE d.order_id = o.id
+                AND (d.state IN ('queued', 'failed') OR d.news <> 'issued' AND d.state <> 'acknowledged')
+                AND NOT EXISTS (SELECT 1 FROM reports_deliverynote WHERE delivery_id = d.id AND kind = 'told')) THEN 'delivery' END,
+            CASE WHEN EXISTS (SELECT 1 FROM reports_critical WHERE order_id = o.id AND state = 'open') THEN 'critical' END], NULL)
     $$;
 """
 NO_PERIODS = """
@@ -165,6 +169,12 @@ ORDER = """
         files := ARRAY(SELECT document_id FROM reports_reportversion WHERE order_id = target AND document_id IS NOT NULL
             UNION SELECT file_id FROM casefile_attachment WHERE order_id = target
             UNION SELECT file_id FROM orders_manifestrow WHERE order_id = target AND file_id IS NOT NULL);
+        DELETE FROM reports_deliverynote WHERE delivery_id IN (SELECT id FROM reports_reportdelivery WHERE order_id = target);
+        DELETE FROM reports_reportdelivery WHERE order_id = target;
+        DELETE FROM reports_recipient WHERE order_id = target;
+        DELETE FROM reports_criticalcall WHERE critical_id IN (SELECT id FROM reports_critical WHERE order_id = target);
+        DELETE FROM reports_criticallevel WHERE critical_id IN (SELECT id FROM reports_critical WHERE order_id = target);
+        DELETE FROM reports_critical WHERE order_id = target;
         DELETE FROM reports_signature WHERE report_version_id IN (SELECT id FROM reports_reportversion WHERE order_id = target);
         DELETE FROM reports_review WHERE order_id = target;
         DELETE FROM reports_interpretation WHERE order_id = target;
@@ -285,10 +295,10 @@ class Migration(migrations.Migration):
         ("engine_queue", "0010_runs_beside_orders"),
         ("inspection", "0002_protection"),
         ("interop", "0002_fhir_orders"),
-        ("notices", "0003_sealed_secrets"),
-        ("orders", "0026_labels"),
+        ("notices", "0004_addresses"),
+        ("orders", "0027_back_to_review"),
         ("questions", "0001_initial"),
-        ("reports", "0008_tracks"),
+        ("reports", "0010_delivery_protection"),
         ("storage", "0002_protection"),
     ]
     operations = [
