@@ -29,7 +29,8 @@ CLASSES = (
         " deliveries and calls, comments and files",
         "its report was last issued, or it was cancelled or rejected", 3653, 731,
         "SELECT o.id, o.performing_laboratory_id, o.accession, retention_since(o), retention_blocks(o) FROM orders_order o"
-        " WHERE retention_over(o.performing_laboratory_id, 'orders', retention_since(o) - %(ahead)s)",
+        " WHERE o.placed_at <= clock_timestamp() + %(ahead)s - interval '731 days'"
+        " AND retention_over(o.performing_laboratory_id, 'orders', retention_since(o) - %(ahead)s)",
     ),
     RecordClass(
         "uploads", "Uploads that nothing was ordered on", "the file, its verdict and what was read from it",
