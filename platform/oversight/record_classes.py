@@ -80,6 +80,7 @@ BLOCKS = {
     "running": "it is still being computed",
     "linked": "another order replaces, repeats or contradicts it: that one goes first",
     "delivery": "its report or something about it was not delivered, or a correction was not acknowledged",
+    "downtime": "a downtime that names it is not closed",
     "critical": "a call with a critical result is open",
     "draft": "a draft holds it: that one goes first",
 }

@@ -59,9 +59,7 @@ def write(order: Order, late: LateDetails, actor: Actor) -> LateEntry:
         "downtime": str(downtime.pk), "requested_at": late.requested_at.isoformat(), "why": late.reason,
         "received_at": late.received_at.isoformat() if late.received_at else "", "taken_by": str(person.pk) if person else "",
     }  # fmt: skip
-    audit.record(
-        actor=actor, action="order.entered_late", obj=order, organisation_id=order.performing_laboratory_id, facts=facts
-    )
+    audit.record(actor=actor, action="order.entered_late", obj=order, organisation_id=order.performing_laboratory_id, facts=facts)
     return made
 
 

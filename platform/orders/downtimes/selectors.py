@@ -49,7 +49,5 @@ def lines(actor: Actor, downtime: Downtime) -> QuerySet[DowntimeLine]:
 
 def late_entry(order: Order) -> LateEntry | None:
     """The true times of an order that its reader may see; None: it was entered when it was asked for."""
-    found: LateEntry | None = (
-        LateEntry.objects.filter(order=order).select_related("downtime", "taken_by", "entered_by").first()
-    )
+    found: LateEntry | None = LateEntry.objects.filter(order=order).select_related("downtime", "taken_by", "entered_by").first()
     return found

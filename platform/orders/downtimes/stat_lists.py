@@ -30,4 +30,3 @@ def keep(actor: Actor, orders: Iterable[Order]) -> list[StatList]:
             row.save(update_fields=["read_at", "orders"])
         kept.append(row)
     return kept
-

@@ -70,7 +70,6 @@ class Directory:
         mine = {"organisation_id": manifest.ordering_organisation_id, "active": True}
         return cls(list(Provider.objects.filter(**mine)), list(Site.objects.filter(**mine)))
 
-
     @cached_property
     def performing(self) -> list[Site]:
         """Open sites of laboratories, read where a row names one."""

@@ -19,7 +19,7 @@ LIFTED = "lifted_at lifted_by_id lifted_words"
 # Tables of which rows go with an order, a question, an upload, a draft or a notice; their triggers know of the mark.
 ERASABLE = (
     "engine_queue_result engine_queue_job engine_queue_run engine_queue_item engine_queue_itemset casefile_comment casefile_attachment "
-    "casefile_draft orders_delaynotice orders_demotion orders_escalation orders_hold orders_holdrequest orders_identitycheck "
+    "casefile_draft orders_lateentry orders_downtimeline orders_delaynotice orders_demotion orders_escalation orders_hold orders_holdrequest orders_identitycheck "
     "orders_specimencorrection orders_specimen orders_manifestrow orders_manifest orders_intake orders_intakerecord "
     "orders_intakecheckpoint orders_order interop_fhirorder reports_signature reports_review reports_interpretation "
     "reports_reportversion reports_critical reports_criticalcall reports_criticallevel reports_reportdelivery reports_deliverynote "
@@ -89,7 +89,9 @@ PERIODS = f"""
                 WHERE n.order_id = o.id AND d.state <> 'sent') OR EXISTS (SELECT 1 FROM reports_reportdelivery d WHERE d.order_id = o.id
                 AND (d.state IN ('queued', 'failed') OR d.news <> 'issued' AND d.state <> 'acknowledged')
                 AND NOT EXISTS (SELECT 1 FROM reports_deliverynote WHERE delivery_id = d.id AND kind = 'told')) THEN 'delivery' END,
-            CASE WHEN EXISTS (SELECT 1 FROM reports_critical WHERE order_id = o.id AND state = 'open') THEN 'critical' END], NULL)
+            CASE WHEN EXISTS (SELECT 1 FROM reports_critical WHERE order_id = o.id AND state = 'open') THEN 'critical' END,
+            CASE WHEN EXISTS (SELECT 1 FROM orders_downtimeline l JOIN orders_downtime d ON d.id = l.downtime_id
+                WHERE o.id IN (l.order_id, l.other_id) AND d.state = 'open') THEN 'downtime' END], NULL)
     $$;
 """
 NO_PERIODS = """
@@ -184,6 +186,8 @@ ORDER = """
         DELETE FROM casefile_comment WHERE order_id = target;
         DELETE FROM casefile_attachment WHERE order_id = target;
         DELETE FROM casefile_draft WHERE order_id = target OR intake_id = o.intake_id AND state <> 'open';
+        DELETE FROM orders_downtimeline WHERE target IN (order_id, other_id);
+        DELETE FROM orders_lateentry WHERE order_id = target;
         DELETE FROM orders_delaynotice WHERE order_id = target;
         DELETE FROM orders_demotion WHERE order_id = target;
         DELETE FROM orders_escalation WHERE order_id = target;
@@ -296,7 +300,7 @@ class Migration(migrations.Migration):
         ("inspection", "0002_protection"),
         ("interop", "0002_fhir_orders"),
         ("notices", "0004_addresses"),
-        ("orders", "0027_back_to_review"),
+        ("orders", "0028_downtimes"),
         ("questions", "0001_initial"),
         ("reports", "0010_delivery_protection"),
         ("storage", "0002_protection"),
