@@ -31,13 +31,8 @@ PICTURES = os.environ.get("SCREENSHOTS", "")  # a folder, for docs/screenshots
 HERE = {
     "worklist-filters", "order-comments", "order-attachments", "order-attachment-withdraw", "audit", "provider", "site",
     "identity-checks", "patients", "patient-merge", "patient-unmerge", "programs",
-<<<<<<< HEAD
-    "engine-part", "stat-list", "audit-reports", "audit-report-new", "audit-report", "audit-chain", "break-glass", "break-glasses",
-    "break-glass-opening", "downtimes", "downtime",
-=======
-    "engine-part", "stat-list", "audit-reports", "audit-report-new", "audit-report", "audit-chain",
-    "break-glass", "break-glasses", "retention", "break-glass-opening",
->>>>>>> 8596f88 (Keep records as long as each laboratory says, hold what the law needs, and let the database delete the rest)
+    "engine-part", "stat-list", "audit-reports", "audit-report-new", "audit-report", "audit-chain", "break-glass",
+    "break-glasses", "break-glass-opening", "downtimes", "downtime", "retention",
 }  # fmt: skip
 # Opened under axe by the other files of this folder.
 ELSEWHERE = {
@@ -54,11 +49,7 @@ NO_PAGES = {
     "order-recollect", "order-attachment", "order-audit.csv", "bell", "notifications-read", "turnaround.csv", "api-token-revoke",
     "engine-live", "engine-trace", "engine-trace.svg", "engine-trace.json", "question-check", "question-live", "question-cancel",
     "question-file", "audit-report-live", "audit-report-withdraw", "audit-report-file", "stat-list-live",
-<<<<<<< HEAD
-    "audit-chain-live", "audit-chain-check", "worklist-names", "order-track", "downtime.csv",
-=======
-    "audit-chain-live", "audit-chain-check", "worklist-names", "retention.csv", "order-track",
->>>>>>> 8596f88 (Keep records as long as each laboratory says, hold what the law needs, and let the database delete the rest)
+    "audit-chain-live", "audit-chain-check", "worklist-names", "order-track", "downtime.csv", "retention.csv",
 }  # fmt: skip
 
 
