@@ -5,6 +5,7 @@ import io
 import json
 
 import pytest
+from django.core.management import CommandError, call_command
 from django.db import DatabaseError, connection, transaction
 from django.test import Client
 from django.urls import reverse
@@ -22,7 +23,7 @@ from registry.registering import UNATTENDED
 from reports import backgrounds, common_picture, document, pdf, services, statements
 from reports.content import parse
 from reports.models import Background
-from tests.factories import make_user
+from tests.factories import make_test_version, make_user
 from tests.reports import cases
 from tests.reports.test_no_probability import said_otherwise
 
@@ -158,3 +159,22 @@ def test_a_file_is_kept_by_its_digest_with_what_is_common_in_the_region(order: O
     path.write_text(VCF + f"{contig}\t{items[0].position}\t.\t{wrong}\t{items[0].ref}\t.\t.\tAF=0.5\n")
     with pytest.raises(RegistrationRefused, match="belong to other sequences"):
         frequencies.admit(path, name="wrong", reference=reference, minimum=0.01, said="a data set", region=contig)
+
+
+def test_both_commands_take_a_model_steward_and_refuse_frequencies_of_another_reference(order: Order, tmp_path) -> None:
+    test, items = order.test_version, list(cases.run_of(order).item_set.items.order_by("ordinal"))
+    path = tmp_path / "common.vcf"
+    path.write_text(VCF + "".join(f"{one.contig}\t{one.position}\t.\t{one.ref}\t{one.alt}\t.\t.\tAF=0.2\n" for one in items))
+    steward, reviewer = (
+        make_user(role=role, organisation=order.performing_laboratory).email for role in (Role.MODEL_STEWARD, Role.REVIEWER)
+    )
+    out = io.StringIO()
+    named = {"reference": test.reference.name, "source": "a data set", "stdout": out}
+    with pytest.raises(CommandError, match="may not register"):
+        call_command("register_frequencies", str(path), by=reviewer, **named)
+    call_command("register_frequencies", str(path), by=steward, **named)
+    for _ in range(2):
+        call_command("score_common", test.definition.code, frequencies="common.vcf", by=steward, stdout=out)
+    assert "5 variants of contig1" in out.getvalue() and "known already: 0 of 5 scored" in out.getvalue()
+    with pytest.raises(backgrounds.OtherReference):
+        backgrounds.ask(test=make_test_version(), frequencies=Frequencies.objects.get(), actor=UNATTENDED)
