@@ -50,7 +50,8 @@ def test_the_stylesheet_has_both_schemes_and_a_print_form():
 
 
 def test_every_colour_of_the_picture_has_its_counterpart_in_the_dark():
-    drawn = (settings.BASE_DIR / "platform" / "reports" / "svg.py").read_text()
+    reports = settings.BASE_DIR / "platform" / "reports"
+    drawn = "".join((reports / f"{name}.py").read_text() for name in ("drawing", "svg", "common_picture", "track_picture"))
     css = (settings.BASE_DIR / "static" / "reports" / "report.css").read_text()
     colours = set(re.findall(r"#[0-9a-f]{6}", drawn))
     assert len(colours) > 5 and colours <= set(re.findall(r'\[(?:fill|stroke)="(#[0-9a-f]{6})"\]', css))

@@ -23,7 +23,7 @@ from registry.registering import UNATTENDED
 from reports import backgrounds, common_picture, document, pdf, services, statements
 from reports.content import parse
 from reports.models import Background
-from tests.factories import make_test_version, make_user
+from tests.factories import make_reference, make_test_version, make_user
 from tests.reports import cases
 from tests.reports.test_no_probability import said_otherwise
 
@@ -176,5 +176,6 @@ def test_both_commands_take_a_model_steward_and_refuse_frequencies_of_another_re
     for _ in range(2):
         call_command("score_common", test.definition.code, frequencies="common.vcf", by=steward, stdout=out)
     assert "5 variants of contig1" in out.getvalue() and "known already: 0 of 5 scored" in out.getvalue()
+    other = make_test_version(reference=make_reference("ACGT" * 100))
     with pytest.raises(backgrounds.OtherReference):
-        backgrounds.ask(test=make_test_version(), frequencies=Frequencies.objects.get(), actor=UNATTENDED)
+        backgrounds.ask(test=other, frequencies=Frequencies.objects.get(), actor=UNATTENDED)
