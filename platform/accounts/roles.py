@@ -47,6 +47,8 @@ class Verb(models.TextChoices):
     ROLLBACK_2 = "rollback_2"
     VIEW_ENGINE = "view_engine"
     DRAIN = "drain"
+    VIEW_DRIFT = "view_drift"  # how outputs are distributed against when they were validated: counts, no patient
+    KEEP_DRIFT = "keep_drift"  # freeze what they are measured against, answer calls
     VIEW_AUDIT = "view_audit"
     GRANT = "grant"  # people and their roles, and the sites of an organisation: whose address and zone reports carry
     EDIT_PROVIDERS = "edit_providers"  # who asks, and whom to call with a critical result
@@ -157,6 +159,8 @@ TABLE: dict[Role, frozenset[Verb]] = {
             _V.ROLLBACK_1,
             _V.ROLLBACK_2,
             _V.VIEW_ENGINE,
+            _V.VIEW_DRIFT,
+            _V.KEEP_DRIFT,
             _V.VIEW_AUDIT,
             _V.BREAK_GLASS,
             _V.EXPORT,
@@ -177,9 +181,20 @@ TABLE: dict[Role, frozenset[Verb]] = {
             _V.ASK,
         }
     ),
-    _R.MODEL_STEWARD: frozenset({_V.VIEW_ENGINE, _V.HOLD_VERSION_1, _V.ROLLBACK_1, _V.REGISTER, _V.PROPOSE_VALIDATION, _V.ASK}),
+    _R.MODEL_STEWARD: frozenset(
+        {
+            _V.VIEW_ENGINE,
+            _V.VIEW_DRIFT,
+            _V.KEEP_DRIFT,
+            _V.HOLD_VERSION_1,
+            _V.ROLLBACK_1,
+            _V.REGISTER,
+            _V.PROPOSE_VALIDATION,
+            _V.ASK,
+        }
+    ),
     _R.AUDITOR: frozenset({_V.VIEW_AUDIT, _V.EXPORT, _V.VIEW_TURNAROUND, _V.LEGAL_HOLD}),
-    _R.OPERATOR: frozenset({_V.VIEW_ENGINE, _V.DRAIN, _V.DOWNTIME}),
+    _R.OPERATOR: frozenset({_V.VIEW_ENGINE, _V.VIEW_DRIFT, _V.DRAIN, _V.DOWNTIME}),
     _R.ADMINISTRATOR: frozenset({_V.GRANT, _V.EDIT_PROVIDERS}),
     _R.SERVICE: frozenset({_V.PLACE, _V.STAT, _V.VIEW_ORDER}),
 }
@@ -210,6 +225,7 @@ NEVER_SERVICE = frozenset(
         _V.DRAIN,
         _V.DOWNTIME,
         _V.LATE_ENTRY,
+        _V.KEEP_DRIFT,
         _V.GRANT,
         _V.EDIT_PROVIDERS,
         _V.REGISTER,

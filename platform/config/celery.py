@@ -43,6 +43,7 @@ app.conf.beat_schedule = {
     "forget old answers": _every(3600.0, "interop.sweep_answers"),
     "oversee the audit trail": _every(30.0, "oversight.watch"),
     "delete what its retention is over for": _every(300.0, "oversight.retain"),
+    "count outputs": _every(60.0, "drift.count"),
     "end old drafts": _every(600.0, "casefile.expire_drafts"),
     "sweep orphaned files": _every(3600.0, "storage.sweep_orphans"),
 }

@@ -40,6 +40,7 @@ class Environment(BaseSettings):
     email_password: str = ""
     email_tls: bool = True  # STARTTLS
     email_from: str = "helicase@localhost"
+    drift_days: int = Field(default=30, ge=3)  # that a row about each result is kept; its counts stay
     webhook_private: bool = False  # webhooks may go to this network and machine, over plain HTTP too
 
     @classmethod

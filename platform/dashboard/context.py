@@ -40,6 +40,7 @@ ENTRIES = (
     Entry("Downtimes", "downtimes", Verb.LATE_ENTRY, also=Verb.DOWNTIME),
     Entry("Questions", "questions", Verb.ASK),
     Entry("Engine", "engine", Verb.VIEW_ENGINE),
+    Entry("Drift", "drift", Verb.VIEW_DRIFT),
     Entry("Turnaround", "turnaround", Verb.VIEW_TURNAROUND),
     Entry("Validation", "validation", Verb.PROPOSE_VALIDATION),
     Entry("Audit", "audit", Verb.VIEW_AUDIT),

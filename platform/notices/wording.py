@@ -17,6 +17,7 @@ KINDS = (
     "audit.broken",
     "audit.trouble",
     "break_glass.opened",
+    "drift.called",
     "webhook.test",
 )
 
@@ -53,6 +54,9 @@ def words(kind: str, facts: Mapping[str, Any]) -> str:
             return str(facts.get("words"))
         case "break_glass.opened":
             return f"{facts.get('person')} of {facts.get('organisation')} opened a patient's reports by break-glass: review it"
+        case "drift.called":
+            where = f"{facts.get('test')}, {facts.get('feature')}, {facts.get('day')}"
+            return f"outputs have moved away from those of the validation ({where}): look at the drift page"
         case "webhook.test":
             return "a test message, asked for on the page of webhooks"
     return kind.replace(".", ": ").replace("_", " ")

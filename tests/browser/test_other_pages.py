@@ -13,7 +13,10 @@ from accounts.services import actor_for
 from casefile import drafts
 from casefile.attachments import attach
 from dashboard.urls import urlpatterns
-from engine_queue.models import Job
+from drift import following, references
+from drift.models import FrozenReference
+from drift.references import Period
+from engine_queue.models import Job, Run
 from foundation import clock
 from inspection import making
 from inspection import services as inspection
@@ -25,6 +28,8 @@ from tests.browser.served import NARROW, WIDE, elsewhere
 from tests.browser.test_every_page import serious
 from tests.browser.test_identity_pages import in_question
 from tests.browser.test_identity_pages import placed as placed_here
+from tests.drift.rows import fill, noon, today
+from tests.drift.test_following import counted
 from tests.factories import PASSWORD, make_provider
 
 PICTURES = os.environ.get("SCREENSHOTS", "")  # a folder, for docs/screenshots
@@ -33,6 +38,7 @@ HERE = {
     "identity-checks", "patients", "patient-merge", "patient-unmerge", "programs",
     "engine-part", "stat-list", "audit-reports", "audit-report-new", "audit-report", "audit-chain", "break-glass",
     "break-glasses", "break-glass-opening", "downtimes", "downtime", "retention",
+    "drift", "drift-stream",
 }  # fmt: skip
 # Opened under axe by the other files of this folder.
 ELSEWHERE = {
@@ -50,6 +56,7 @@ NO_PAGES = {
     "engine-live", "engine-trace", "engine-trace.svg", "engine-trace.json", "question-check", "question-live", "question-cancel",
     "question-file", "audit-report-live", "audit-report-withdraw", "audit-report-file", "stat-list-live",
     "audit-chain-live", "audit-chain-check", "worklist-names", "order-track", "downtime.csv", "retention.csv",
+    "drift-freeze", "drift-call",
 }  # fmt: skip
 
 
@@ -109,6 +116,19 @@ def late_draft(clerk, home, downtime):
     return pk
 
 
+def drifted(order):
+    """Its test with a reference, days of which the last was far off, and the call that is open for it."""
+    test, day = Run.objects.get(order_id=order.pk).test, today() - timedelta(days=9)
+    fill(test, noon(9), 4000)
+    references.freeze(actor=actor_for(somebody("director")), test=test, period=Period(day, day))
+    delta = FrozenReference.objects.get(test_version=test, feature="delta")
+    days = ((8, 4000, 0.0), (7, 4000, 0.02), (6, 500, 0.0), (5, 3000, 0.0), (4, 4000, 0.05), (3, 4000, 0.5))
+    for days_ago, number, shift in days:
+        counted(delta, days_ago, number, shift=shift)
+    following.follow()
+    return [reverse("drift"), reverse("drift-stream", args=[delta.pk])]
+
+
 def prepared():
     """Addresses by whom: pages of an order, of two records that were one, of lists and their rows."""
     first, other = placed_here(), placed_here()
@@ -131,7 +151,7 @@ def prepared():
         ],
         "director": [
             reverse("worklist-filters"), reverse("audit"), reverse("audit-reports"), reverse("audit-report-new", args=["model"]),
-            reverse("audit-report", args=[audit_report(first).pk]), reverse("audit-chain"),
+            reverse("audit-report", args=[audit_report(first).pk]), reverse("audit-chain"), *drifted(first),
             reverse("retention"), reverse("break-glasses"), reverse("break-glass-opening", args=[grant.pk]),
         ],
         "requester": [reverse("break-glass")],

@@ -58,6 +58,7 @@ AUDIT_REPORTS = [  # who gets them: test_audit_reports_page
     "audit-reports", "audit-report-new", "audit-report", "audit-report-live", "audit-report-withdraw", "audit-report-file",
 ]  # fmt: skip
 BREAK_GLASS = ["break-glass", "break-glasses", "break-glass-opening"]  # who gets them, and what it opens: test_break_glass
+OF_DRIFT = ["drift-stream", "drift-freeze", "drift-call"]  # who gets them: test_drift_page
 OF_DOWNTIME = ["stat-list", "stat-list-live"]  # who gets them: test_stat_list
 OF_A_DOWNTIME = ["downtimes", "downtime", "downtime.csv"]  # who gets them: test_downtime_pages
 OF_A_PART = ["engine-part"]  # who gets it: test_waiting_parts
@@ -65,6 +66,7 @@ OF_A_TRACE = ["engine-trace", "engine-trace.svg", "engine-trace.json"]  # who ge
 # a list of rows: who gets it
 LISTS = {
     "validation": {"director", "model_steward"},
+    "drift": {"director", "model_steward", "operator"},
     "audit": {"director", "auditor"},
     "audit-chain": {"director", "auditor"},
     "audit-chain-live": {"director", "auditor"},
@@ -82,7 +84,7 @@ DOORS = [
     *OF_AN_ORDER, *OF_A_VERSION, *OF_A_FILE, *OF_A_DRAFT, *OF_AN_UPLOAD, *TO_SEND, *FOR_ALL, *OF_THE_FORM, *OF_THE_ENGINE,
     *OF_A_TRACE, *OF_A_PART, *OF_DOWNTIME, *OF_A_DOWNTIME, *OF_A_RESULT,
     *OF_IDENTITY, *OF_A_PATIENT, *PATIENTS, *OF_A_MERGE, *OF_A_NUMBER, *OF_A_LABORATORY, *LISTS, *ROWS,
-    *AUDIT_REPORTS, *BREAK_GLASS,
+    *AUDIT_REPORTS, *BREAK_GLASS, *OF_DRIFT,
     *OF_A_MANIFEST, *TO_REMOVE, *OF_TOKENS, *OF_THE_LIST, *OF_QUESTIONS, *OF_A_QUESTION, *TO_ASK,
 ]  # fmt: skip
 # Who does what, written down a second time: not read from the table that the platform reads.
@@ -139,7 +141,7 @@ def address(name: str, order: Order) -> str:
         "break-glass-opening": order.pk,
         **dict.fromkeys(["question", "question-live", "question-cancel"], order.pk),
     }
-    numbers |= dict.fromkeys(ROWS, order.pk)
+    numbers |= dict.fromkeys([*ROWS, "drift-stream", "drift-call"], order.pk)
     if name in [*OF_A_DRAFT, *TO_REPEAT, OF_TOKENS[1]]:
         return reverse(name, args=[order.pk])
     if name == "audit-report-file":

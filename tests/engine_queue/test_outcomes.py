@@ -11,5 +11,6 @@ def test_who_hears_what_happens_and_in_which_order() -> None:
     before, listeners = outcomes.registered()
     assert names([*before]) == ["orders.progress.lock_order", "questions.progress.lock_question"]
     assert names([*listeners]) == [
-        "orders.progress.apply", "orders.attention_notices.hear", "reports.backgrounds.hear", "questions.progress.apply",
+        "orders.progress.apply", "orders.attention_notices.hear", "reports.backgrounds.hear", "drift.recording.hear",
+        "questions.progress.apply",
     ]  # fmt: skip

@@ -77,11 +77,11 @@ def test_every_clinical_table_belongs_to_an_organisation() -> None:
     """Rows without an organisation column are reached only through a parent that has one; each is named here."""
     through_parent = {"orders.intakerecord", "engine_queue.item", "notices.receipt"}
     of_the_house = {"orders.accessioncounter", "engine_queue.worker", "engine_queue.sweep", "engine_queue.errand"}
-    of_the_house |= {"audit.sealing", "oversight.check"}  # no patient, and no event but by its number
+    of_the_house |= {"audit.sealing", "oversight.check", "drift.hour"}  # no patient, and no event but by its number
     for model in apps.get_models():
         parts = {
             "orders", "engine_queue", "reports", "casefile", "audit", "storage", "outbox", "interop", "notices",
-            "questions", "inspection", "oversight",
+            "questions", "inspection", "oversight", "drift",
         }  # fmt: skip
         if model._meta.app_label not in parts:
             continue
@@ -102,6 +102,9 @@ PROCESSES = [
     *(f"engine_queue/{name}" for name in _QUEUE.split()),
     "config/bundled",
     "config/demo",
+    "drift/rollup",
+    "drift/following",
+    "drift/management/commands/drift_replay",
     "orders/management/commands/steer_order",
     "orders/checking",
     "orders/checking_together",
@@ -130,6 +133,8 @@ PROCESSES = [
 SERVICES = [
     "accounts/providers",
     "accounts/step_up",
+    "drift/calls",
+    "drift/references",
     "accounts/management/commands/edit_site",
     "accounts/sites",
     "accounts/programs",

@@ -176,6 +176,7 @@ WORK = {
     "dashboard_openingfilter": "what a person sets for himself",
     "dashboard_shortnames": "the same",
     "dashboard_savedfilter": "what people name for themselves, with an event",
+    "drift_hist": "counted anew, from rows that it may not delete",
     "interop_keptanswer": "answers of a day ago",
     "engine_queue_worker": "who works at this moment",
     "engine_queue_item": "of a set that is not frozen: an upload being checked",

@@ -34,6 +34,7 @@ EMAIL_HOST, EMAIL_PORT, EMAIL_USE_TLS = env.email_host, env.email_port, env.emai
 EMAIL_HOST_USER, EMAIL_HOST_PASSWORD = env.email_user, env.email_password
 DEFAULT_FROM_EMAIL = env.email_from
 WEBHOOK_PRIVATE = env.webhook_private
+DRIFT_DAYS = env.drift_days
 
 INSTALLED_APPS = [
     "django.contrib.auth",
@@ -54,6 +55,7 @@ INSTALLED_APPS = [
     "engine_queue.apps.EngineQueueConfig",
     "orders.apps.OrdersConfig",
     "reports.apps.ReportsConfig",
+    "drift.apps.DriftConfig",
     "questions.apps.QuestionsConfig",
     "inspection.apps.InspectionConfig",
     "casefile.apps.CasefileConfig",

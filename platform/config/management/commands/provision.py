@@ -18,6 +18,7 @@ class Command(BaseCommand):
         if "owner" not in settings.DATABASES:
             raise CommandError("DATABASE_OWNER_URL is not set: the application's own role may not change tables")
         call_command("migrate", database="owner", interactive=False, verbosity=int(options["verbosity"]))
+        call_command("drift_partitions", verbosity=int(options["verbosity"]))
         starting.require()  # here, so that one line stands before everything that would not start
         try:
             bundled_deployment()
