@@ -114,7 +114,7 @@ def test_chips_stand_on_one_line_and_search_and_filters_on_the_next(person):
     assert ends_of(page, "#narrow select")[0] <= WIDE["width"] and page.locator("#narrow").bounding_box()["width"] > 900
 
 
-@pytest.mark.parametrize("address", ["/orders/{}/", "/orders/{}/report/"])
+@pytest.mark.parametrize("address", ["/orders/{}/", "/orders/{}/report/", "/orders/{}/review"])
 def test_every_printed_sheet_says_whose_results_these_are(person, address):
     page = person("analyst").page
     page.goto(address.format(elsewhere(lambda: orders(variants=200))[1]))

@@ -1,10 +1,12 @@
 """One journey: review, two signatures, a correction, and its two signatures by people who did not write it."""
 
 import os
+from io import BytesIO
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
+from pypdf import PdfReader
 
 from accounts.models import User
 from accounts.services import actor_for
@@ -62,6 +64,8 @@ def reviewed_and_signed(reviewer):
     reviewer.get_by_role("button", name="Approve").press("Enter")
     expect(reviewer.locator("#signing")).to_contain_text("Still missing")
     looked_at(reviewer, "sign")
+    for sheet in PdfReader(BytesIO(reviewer.pdf(prefer_css_page_size=True))).pages:
+        assert all(words in sheet.extract_text() for words in ("MRN", "born", "NOT FOR CLINICAL USE"))
     reviewer.fill("#id_password", "not it at all")
     reviewer.locator("#sign").get_by_role("button", name="Sign").click()
     expect(reviewer.locator("[role=alert]")).to_contain_text("That is not your password")
