@@ -93,8 +93,7 @@ def line(actor: Actor) -> SystemLine:
     words = counted(len(live), "worker") if live else "no worker"
     if actor.organisations(Verb.VIEW_ENGINE):
         running, waiting = sum(d.running for d in seen.deployments), sum(d.waiting for d in seen.deployments)
-        words += f" · {counted(sum(worker.running for worker in live), 'item')} in the batch"
-        words += f" · {counted(running, 'job')} running · {counted(waiting, 'job')} waiting"
+        words += f" · {running:,} running · {waiting:,} waiting" if running or waiting else " · idle"
     return SystemLine(
         light="ok" if live and not seen.alarms else "bad",
         words=words,

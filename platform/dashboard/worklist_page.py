@@ -78,8 +78,7 @@ class Row:
     late: bool = False
     delay_told: datetime | None = None  # when somebody was last told of its delay
     works_here: bool = False  # this person may take it, and is told whose work it is
-    identity: bool = False  # this person can decide whose it is
-    conflict: bool = False  # … or which order it is
+    leads_to: str = "order"  # name of the address of what is to be done next
 
     @property
     def style(self) -> str:
@@ -217,9 +216,27 @@ def row(order: Order, actor: Actor, place: str, finish: Finish | None) -> Row:
     progress, note = _progress(order)
     decides = order.attention == "identity.mismatch" and order.ended_at is None and identity_page.may_decide(actor, order)
     settles = conflicts.waits(order) and conflicts.may_settle(actor, order)
-    action = "Decide who it is" if decides else "Decide which it is" if settles else "See results" if reviews else "Open"
+    action, leads_to = (
+        ("Decide who it is", "order-identity")
+        if decides
+        else ("Decide which it is", "order-conflict")
+        if settles
+        else _reading(order, actor)
+        if reviews
+        else ("Open", "order")
+    )
     said: dict[str, Any] = {"progress": progress, "note": note, "place": place, "finish": finish}
-    return Row(order, action, primary=reviews or decides or settles, identity=decides, conflict=settles, **said)
+    return Row(order, action, primary=reviews or decides or settles, leads_to=leads_to, **said)
+
+
+def _reading(order: Order, actor: Actor) -> tuple[str, str]:
+    """The next step of somebody who may read the scores, and where it is done."""
+    laboratory = order.performing_laboratory_id
+    if order.state == "awaiting_review" and actor.may(Verb.REVIEW, laboratory):
+        return "Review", "order-review"
+    if order.state == "awaiting_second_review" and any(actor.may(verb, laboratory) for verb in (Verb.SIGN_1, Verb.SIGN_2)):
+        return "Sign", "order-sign"
+    return "See results", "order"
 
 
 def _progress(order: Order) -> tuple[str, str]:

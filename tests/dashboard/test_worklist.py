@@ -6,12 +6,13 @@ from datetime import timedelta
 import pytest
 from django.urls import reverse
 
+from accounts.roles import Role
 from engine_queue.models import Job, Worker
 from foundation import clock
 from orders import services, worklist
 from orders.filters import LABELS
 from orders.models import Order
-from tests.dashboard.people import Ward, read, shown
+from tests.dashboard.people import Ward, logged_in, read, shown
 from tests.factories import make_actor
 from tests.forging import forge
 from tests.reports.cases import patient
@@ -151,7 +152,7 @@ def test_work_without_a_worker_is_a_loud_state(ward):
 def test_the_system_line_names_workers_and_the_model_that_serves(ward):
     live_worker(ward)
     page = read(ward.analyst(), "worklist")
-    assert "1 worker · 0 items in the batch · 0 jobs running · 0 jobs waiting" in page and "ecoli-orf-2k 1.0" in page
+    assert "1 worker · idle" in page and "ecoli-orf-2k 1.0" in page
 
 
 def test_a_requester_is_not_told_how_much_others_wait(ward):
@@ -180,6 +181,22 @@ def test_only_who_may_read_scores_is_pointed_to_results(ward):
     ward.scored()
     assert "See results" in read(ward.analyst(), "worklist")
     assert "See results" not in read(ward.requester(), "worklist")
+
+
+@pytest.mark.parametrize(
+    ("state", "role", "words", "address"),
+    [
+        ("awaiting_review", Role.REVIEWER, "Review", "order-review"),
+        ("awaiting_second_review", Role.DIRECTOR, "Sign", "order-sign"),
+        ("awaiting_second_review", Role.ANALYST, "See results", "order"),
+    ],
+)
+def test_the_button_of_a_row_leads_to_the_next_step_of_who_reads_it(ward, state, role, words, address):
+    order = ward.scored()
+    forge(order, state=state)
+    page = read(logged_in(role, ward.laboratory), "worklist")
+    href = reverse(address, args=[order.pk]) + ("#results" if address == "order" else "")
+    assert f'href="{href}" aria-label="{words}: {order.accession}"' in page
 
 
 @pytest.mark.parametrize("chip", list(LABELS))
