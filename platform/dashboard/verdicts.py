@@ -150,7 +150,9 @@ def verdict(intake: Intake) -> Verdict:
     forecasts, tokens = _forecasts(intake) if intake.state == "ready" else ([], 0)
     return Verdict(
         intake=intake,
-        counts=[Count(key, label, hint, int(intake.counts.get(key, 0))) for key, label, hint in OUTCOMES] if intake.counts else [],
+        counts=[Count(key, label, hint, int(intake.counts.get(key, 0))) for key, label, hint in OUTCOMES]
+        if any(intake.counts.values())
+        else [],
         fatal=fatal,
         notes=[p for p in intake.problems if not p.get("fatal")],
         exceptions=exceptions(intake, LISTED) if settled else [],

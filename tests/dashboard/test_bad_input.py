@@ -50,6 +50,7 @@ def test_a_bad_file_gets_its_verdict_with_the_line_and_leaves_nothing_behind(des
     intake = desk.check(file=SimpleUploadedFile("isolate.vcf", content))
     page = desk.verdict()
     assert intake.state == "refused" and "This input is refused." in page and shown(words, page)
+    assert ('class="counts"' in page) == any(intake.counts.values()), "figures stand there where something was counted"
     assert line is None or f"<b>Line {line}:</b>" in page or f'<td class="num">{line}</td>' in page
     assert (intake.item_set, Item.objects.count(), ItemSet.objects.count()) == (None, 0, 0)
 

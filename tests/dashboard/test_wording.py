@@ -1,11 +1,14 @@
 """Figures as words."""
 
-from datetime import UTC, datetime
+import re
+from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
+from django.template import Context
 
 from dashboard import wording
+from dashboard.templatetags import clinical
 from foundation.reasons import WORDS
 from inspection.event_words import in_full
 
@@ -35,6 +38,13 @@ def test_a_time_is_shown_in_the_zone_of_the_site() -> None:
     moment = datetime(2026, 11, 29, 13, 7, 12, tzinfo=UTC)
     assert wording.day_and_time(moment, now=moment, zone=BERLIN) == "14:07"
     assert in_full(moment, BERLIN) == "29 Nov 2026 14:07:12 CET"
+
+
+@pytest.mark.parametrize(("later", "words"), [(0, "14:07:12"), (9, "14:07:12 to 14:07:21")])
+def test_a_range_whose_ends_are_said_alike_is_one_time(later: int, words: str) -> None:
+    low = datetime(2026, 11, 29, 13, 7, 12, tzinfo=UTC)
+    said = clinical.moments(Context({"zone": BERLIN}), low, low + timedelta(seconds=later), "seconds")
+    assert re.sub("<[^>]*>|29 Nov ", "", said) == words
 
 
 def test_a_day_that_differs_only_in_the_zone_of_the_site_is_named_in_that_zone() -> None:

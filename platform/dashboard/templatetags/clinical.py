@@ -31,6 +31,14 @@ def moment(context: template.Context, value: datetime | None, style: str = "") -
 
 
 @register.simple_tag(takes_context=True)
+def moments(context: template.Context, low: datetime, high: datetime, style: str = "", joined: str = " to ") -> SafeString | str:
+    """A range of times; one time where both ends are said alike."""
+    ends = [wording.day_and_time(one, now=clock.now(), zone=context["zone"], seconds=style == "seconds") for one in (low, high)]
+    first = moment(context, low, style)
+    return first if ends[0] == ends[1] else format_html("{}{}{}", first, joined, moment(context, high, style))
+
+
+@register.simple_tag(takes_context=True)
 def zone_words(context: template.Context) -> str:
     """The zone of every time on the page."""
     return wording.zone_name(clock.now(), context["zone"])
