@@ -6,6 +6,7 @@ from zoneinfo import ZoneInfo
 
 from django.conf import settings
 from django.http import HttpRequest
+from django.urls import reverse
 from django.utils.functional import SimpleLazyObject
 
 from accounts.middleware import ActorRequest
@@ -28,6 +29,7 @@ class Entry:
     verb: Verb
     count: int = 0  # of what waits there
     also: Verb | None = None  # which opens it, too
+    here: str = ""  # "page": this is it; "true": it leads to the page shown, which lies under it
 
 
 ENTRIES = (
@@ -53,6 +55,12 @@ ENTRIES = (
 )
 
 
+def _marked(entry: Entry, path: str) -> Entry:
+    """The entry, told where the page at `path` lies. Everything lies under the worklist, so only the list itself is marked so."""
+    at = reverse(entry.url_name)
+    return replace(entry, here="page" if path == at else "true" if at != "/" and path.startswith(at) else "")
+
+
 def zone_of(user: User) -> ZoneInfo:
     """The zone this person's pages show times in, and read times in."""
     organisation = home(user)
@@ -72,7 +80,8 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
     request = cast(ActorRequest, request)
     organisation = home(request.user)
     zone = organisation.zone if organisation else UTC
-    entries = [entry for entry in ENTRIES if any(request.actor.organisations(one) for one in (entry.verb, entry.also) if one)]
+    found = [entry for entry in ENTRIES if any(request.actor.organisations(one) for one in (entry.verb, entry.also) if one)]
+    entries = [_marked(entry, request.path) for entry in found]
     bell = SimpleLazyObject(lambda: notifications.bell(request.actor))  # parts of pages have none
     tokens = any(request.actor.organisations(verb) for verb in FOR_PROGRAMS)
     waiting, stat = open_checks_count(request.actor)

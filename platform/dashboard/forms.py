@@ -81,7 +81,7 @@ class OrderForm(forms.Form):
         self.fields["mrn"].help_text = "exactly as your hospital writes it"
         self.fields["stat_reason"].help_text = "STAT starts before everything else: say why this one cannot wait"
         for name in self.fields:
-            self.fields[name].error_messages["required"] = "Missing: this is needed to place the order."
+            self.fields[name].error_messages["required"] = "This is needed to place the order."
             self.fields[name].widget.attrs.setdefault("autocomplete", "off")
 
     def _parties(self) -> None:

@@ -7,7 +7,7 @@ import pytest
 from django.conf import settings
 from django.urls import reverse
 
-from tests.dashboard.people import Ward
+from tests.dashboard.people import Ward, read
 
 TEMPLATES = sorted(path for path in (settings.BASE_DIR / "templates").rglob("*.html"))
 SCRIPTS = sorted((settings.BASE_DIR / "static" / "js").glob("*.js"))
@@ -40,6 +40,15 @@ def test_htmx_evaluates_nothing_and_keeps_no_page_in_the_browsers_store():
     page = Ward().analyst().get(reverse("worklist")).content.decode()
     for setting in ('"allowEval":false', '"includeIndicatorStyles":false', '"selfRequestsOnly":true', '"historyCacheSize":0'):
         assert setting in page
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize(
+    ("page", "marked"), [("questions", '"/questions/" aria-current="page"'), ("question-new", '"/questions/" aria-current="true"')]
+)
+def test_the_bar_says_where_a_page_lies(page, marked):
+    shown = read(Ward().analyst(), page)
+    assert marked in shown and 'href="/" aria-current' not in shown
 
 
 def test_the_stylesheet_has_both_schemes_and_a_print_form():
