@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from uuid import UUID
 
-from django.db.models import Count, Q, QuerySet
+from django.db.models import Count, F, Q, QuerySet
 
 from accounts.roles import Verb
 from foundation.actor import Actor
@@ -44,7 +44,7 @@ def lines(actor: Actor, downtime: Downtime) -> QuerySet[DowntimeLine]:
     rows = DowntimeLine.objects.for_actor(actor).filter(downtime=downtime)
     order = ("patient", "specimen", "late_entry__taken_by", "ordering_organisation")
     related = (*(f"order__{name}" for name in order), "other", "ticked_by", "added_by")
-    return rows.select_related(*related).order_by("ticked_at", "order__rank", "kind", "pk")
+    return rows.select_related(*related).order_by(F("ticked_at").asc(nulls_first=True), "order__rank", "kind", "pk")
 
 
 def late_entry(order: Order) -> LateEntry | None:
