@@ -78,7 +78,7 @@ def test_the_worklist_and_a_page_take_as_many_queries_for_sixty_orders_as_for_th
     for n in range(2):
         ward.order(priority="stat" if n == 1 else "routine")
     asked = [("worklist", (), query, 41) for query in ({}, {"chip": "late"}, {"q": "Muster"}, {"chip": "done", "q": "A2"})]
-    asked += [(name, (scored.pk,), {}, 30) for name in ("order", "order-live")]
+    asked += [(name, (scored.pk,), {}, 31) for name in ("order", "order-live")]
 
     def counts():
         for name, args, query, _ in asked:  # the first reading of a page fills what is remembered
