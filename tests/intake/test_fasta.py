@@ -82,3 +82,11 @@ def test_a_file_that_shrank_since_its_check_is_an_error(tmp_path: Path):
     path.write_text(">a\nACG")
     with pytest.raises(FileChanged):
         SequenceReader(path, limits=Limits()).read(verdict.sequence_offset, verdict.sequence_length)
+
+
+@pytest.mark.parametrize("text", [">a\rACGT\nTTTT\n", ">a\nACGT\n>b\rACGT\r>c\nGGGG\n"])
+def test_bases_that_a_lone_carriage_return_puts_into_a_name_are_not_lost(tmp_path: Path, text):
+    judged = judge(tmp_path / "a.fa", text)
+    assert judged.refused_for == FileReason.FILE_OLD_LINE_ENDS
+    assert judged.summary.refusal.line == text.count("\n", 0, text.index("\r")) + 1
+    assert judge(tmp_path / "doubled.fa", ">a\r\r\nACGT\r\r\n").only.sequence_length == 4

@@ -68,6 +68,8 @@ class Sequences:
 def _opened(fragment: Fragment, names: SequenceNames, tally: Tally) -> _Sequence:
     if not fragment.ends:
         raise FileRefused(FileReason.FILE_LINE_TOO_LONG, at_line=fragment.line, limit=f"{FRAGMENT:,}")
+    if b"\r" in fragment.data.rstrip(b"\r"):  # what stands behind it are lines of bases and names, which nobody would score
+        raise FileRefused(FileReason.FILE_OLD_LINE_ENDS, at_line=fragment.line)
     note_encoding(fragment.data, fragment.line, tally)
     name = (fragment.data[1:].split() or [b""])[0]
     return _Sequence(fragment.line, name, names.first_line(name, fragment.line) if name else None)
