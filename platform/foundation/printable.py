@@ -4,6 +4,8 @@ from unicodedata import category
 
 JOINERS = "\u200c\u200d"  # zero-width non-joiner and joiner: Persian, Hindi, Bengali and others tell words apart by them
 
+UNSEEN = "\u115f\u1160\u2800\u3164\uffa0"  # Hangul fillers and the empty Braille cell: letters that are drawn as nothing
+
 
 def is_printable(text: str) -> bool:
     """Whether all of it can be read: no line ends, no control characters, no marks that turn the direction of what follows.
@@ -23,4 +25,4 @@ def _stands(text: str, place: int) -> bool:
     if letter in JOINERS:
         before = text[place - 1 : place] if place else ""
         return bool(before) and ord(before) > 0x2FF and before.isprintable() and not before.isspace() and before not in JOINERS
-    return letter.isprintable() or category(letter) == "Zs"  # no-break spaces come with what is pasted
+    return (letter.isprintable() and letter not in UNSEEN) or category(letter) == "Zs"  # no-break spaces come with what is pasted

@@ -12,7 +12,18 @@ def test_names_are_kept_as_they_are_spelt(name: str) -> None:
     assert is_printable(name) and printable(name) == name
 
 
-HIDDEN = ["a\x07b", "a\nb", "a\u202eb", "a\u200bb", "Mu\u200dster", "\u200d", FARSI[:2] + "\u200c\u200c", "a\ufeffb"]
+HIDDEN = [
+    "a\x07b",
+    "a\nb",
+    "a\u202eb",
+    "a\u200bb",
+    "Mu\u200dster",
+    "\u200d",
+    FARSI[:2] + "\u200c\u200c",
+    "a\ufeffb",
+    "\u3164",
+    "8\u28008",
+]
 
 
 @pytest.mark.parametrize("hidden", HIDDEN)
