@@ -52,7 +52,7 @@ class OrderForm(forms.Form):
     priority = forms.ChoiceField(label="Priority", choices=Priority.choices, widget=forms.RadioSelect, initial=Priority.ROUTINE)
     stat_reason = forms.CharField(label="Reason for STAT", max_length=300, required=False)
     indication = forms.CharField(label="Indication", max_length=300, required=False)
-    sample_confirmed = forms.CharField(required=False)
+    sample_confirmed = forms.CharField(required=False, strip=False)  # a name in a file may begin or end with a blank
     repeats = forms.UUIDField(required=False)
     replaces_reason = forms.CharField(label="What is changed, and why", max_length=300, required=False)  # of a replacement
 

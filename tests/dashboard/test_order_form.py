@@ -155,6 +155,13 @@ def test_of_several_samples_one_has_to_be_chosen_and_confirmed(desk):
     assert Order.objects.get().intake.sample == "NA1"
 
 
+def test_a_sample_whose_name_ends_with_a_blank_can_be_ordered_on(desk):
+    desk.check(pasted=vcf(300, samples=("NA1 ", "NA2"), genotypes=("0/1", "0/0")))
+    assert desk.check(sample="NA1 ").state == "ready"
+    desk.send("place", sample="NA1 ", sample_confirmed="NA1 ")
+    assert Order.objects.get().intake.sample == "NA1 "
+
+
 def test_the_confirmation_of_another_sample_does_not_count(desk):
     desk.check(pasted=vcf(300, samples=("NA1", "NA2"), genotypes=("0/1", "0/1")))
     desk.check(sample="NA1")
