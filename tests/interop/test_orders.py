@@ -210,3 +210,13 @@ def down(site):
     director = make_actor(role=Role.DIRECTOR, organisation=site.test.definition.laboratory)
     given = {"what": "interfaces", "words": "moved", "began_at": clock.now() - timedelta(hours=4)}
     return records.open_downtime(actor=director, laboratory_id=site.test.definition.laboratory_id, **given)
+
+
+def test_a_parameter_that_is_misspelt_or_said_twice_lists_nothing(site):
+    caller = site.caller()
+    site.order(caller)
+    for query, name in (({"prioritty": "stat"}, "prioritty"), ({"priority": ["stat", "routine"]}, "priority")):
+        answer = caller.get("/orders", **query)
+        assert answer.status_code == 422 and [one["parameter"] for one in answer.json()["errors"]] == [name]
+    assert caller.send(vcf(300), query=f"test={site.test.pk}&organistion={site.hospital.pk}").status_code == 422
+    assert len(caller.get("/orders", priority="routine").json()["orders"]) == 1

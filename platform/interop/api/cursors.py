@@ -2,12 +2,35 @@
 
 import base64
 import binascii
+from collections.abc import Callable
 from datetime import datetime
+from functools import wraps
+from inspect import signature
+from typing import Concatenate, ParamSpec, TypeVar
 from uuid import UUID
 
 from foundation.reasons import Reason
+from interop.api.security import ApiRequest
 from interop.moments import in_utc
 from interop.problems import ApiError, Fault
+
+P = ParamSpec("P")
+Answer = TypeVar("Answer")
+
+
+def named_alone(view: Callable[Concatenate[ApiRequest, P], Answer]) -> Callable[Concatenate[ApiRequest, P], Answer]:
+    """A route that refuses what it does not name, and what is said twice: a lost filter would list what was not asked for."""
+    names = signature(view).parameters
+
+    @wraps(view)
+    def asked(request: ApiRequest, /, *args: P.args, **kwargs: P.kwargs) -> Answer:
+        unknown = [Fault("is no parameter here", parameter=name[:80]) for name in request.GET if name not in names]
+        twice = [Fault("is said twice", parameter=name[:80]) for name in request.GET if len(request.GET.getlist(name)) > 1]
+        if unknown or twice:
+            raise ApiError(422, Reason.API_INVALID, errors=[*unknown, *twice])
+        return view(request, *args, **kwargs)
+
+    return asked
 
 
 def cursor(*parts: object) -> str:

@@ -52,6 +52,7 @@ def list_tests(request: ApiRequest) -> list[shapes.TestShape]:
 
 
 @router.post("/intakes", response={201: shapes.IntakeShape}, auth=Token(Verb.PLACE), url_name="intakes", openapi_extra=_BODY)
+@cursors.named_alone
 def create_intake(
     request: ApiRequest, test: UUID, organisation: UUID | None = None, idempotency_key: str | None = KEY
 ) -> HttpResponse:
@@ -81,6 +82,7 @@ def get_intake(request: ApiRequest, pk: UUID) -> shapes.IntakeShape:
 
 
 @router.get("/intakes/{uuid:pk}/records", response=shapes.RecordPage, auth=Token(Verb.VIEW_ORDER))
+@cursors.named_alone
 def list_records(
     request: ApiRequest,
     pk: UUID,

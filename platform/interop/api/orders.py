@@ -64,6 +64,7 @@ def list_organisations(request: ApiRequest) -> list[shapes.OrderingShape]:
 
 
 @router.get("/orders", response=shapes.OrderPage, auth=Token(Verb.VIEW_ORDER))
+@cursors.named_alone
 def list_orders(
     request: ApiRequest,
     state: State | None = None,

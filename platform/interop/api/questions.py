@@ -62,6 +62,7 @@ def ask_question(request: ApiRequest, given: QuestionGiven, idempotency_key: str
 
 
 @router.get("/questions", response=QuestionPage, auth=Token(Verb.ASK))
+@cursors.named_alone
 def list_questions(
     request: ApiRequest, mine: bool = False, kind: KindName | None = None, after: str | None = shapes.AFTER, limit: int = LIMIT
 ) -> QuestionPage:

@@ -65,6 +65,7 @@ def _file(media: str) -> dict[str, Any]:
 
 
 @router.get("/orders/{uuid:pk}/results", response=ResultPage, auth=Token(Verb.VIEW_ORDER))
+@cursors.named_alone
 def list_results(
     request: ApiRequest,
     pk: UUID,
