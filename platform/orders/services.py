@@ -4,7 +4,7 @@ import hashlib
 import json
 import secrets
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import UTC
 from typing import Any
 from uuid import UUID, uuid4
@@ -71,7 +71,7 @@ def _place(
         intake = _intake(actor, request)
         digest = content_hash(request, intake, replaces)
         existing = _existing(request, intake)
-        if existing is not None and existing.content_hash == digest:
+        if existing is not None and says(existing, request, intake, replaces):
             return existing
         if existing is not None and (existing.intake_id == intake.pk or request.priority != Priority.STAT):
             raise OrderConflict(Reason.ORDER_CONFLICT.say(accession=existing.accession), code=str(Reason.ORDER_CONFLICT))
@@ -159,8 +159,13 @@ def end(locked: Order, *, to: str, actor: Actor, reason: str, **changes: Any) ->
     hints.changed(locked)
 
 
-def content_hash(request: OrderRequest, intake: Intake, replaces: Order | None = None) -> str:
-    """SHA-256 over everything the requester said, file included: the same hash is the same order."""
+def content_hash(request: OrderRequest, intake: Intake, replaces: Order | None = None, *, as_written: bool = False) -> str:
+    """SHA-256 over everything the requester said, file included: the same hash is the same order.
+
+    One moment is the same in whatever zone it is written; `as_written`: as orders of before that was so were hashed.
+    """
+    if not as_written:
+        request = replace(request, specimen=replace(request.specimen, collected_at=request.specimen.collected_at.astimezone(UTC)))
     named = {name: value for name, value in as_said(request).items() if name not in _LATER or value is not None}
     said = {
         **named,  # what was added later is left out where it is not said: what was hashed before hashes as it did
@@ -171,6 +176,12 @@ def content_hash(request: OrderRequest, intake: Intake, replaces: Order | None =
         "test": str(intake.test_version_id),
     }
     return hashlib.sha256(json.dumps(said, sort_keys=True, default=str).encode()).hexdigest()
+
+
+def says(order: Order, request: OrderRequest, intake: Intake, replaces: Order | None = None) -> bool:
+    """Whether an order was placed by a request that said the same."""
+    hashes = (content_hash(request, intake, replaces, as_written=as_written) for as_written in (False, True))
+    return order.content_hash in hashes
 
 
 def _intake(actor: Actor, request: OrderRequest) -> Intake:

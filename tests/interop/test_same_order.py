@@ -6,13 +6,17 @@ import pytest
 from django.db import OperationalError, connection
 
 from accounts.roles import Role
+from accounts.services import actor_for
+from interop.api.orders import asked
+from interop.api.shapes import OrderGiven
 from interop.models import FhirOrder
+from orders import services
 from orders.models import Intake, Order, Patient
 from reports import wrong_patient
 from tests.dashboard.desk import Desk, vcf
 from tests.dashboard.people import Ward
 from tests.factories import make_actor
-from tests.interop.caller import PATIENT, Site
+from tests.interop.caller import PATIENT, SPECIMEN, Site
 from tests.interop.fhir.sender import Sender
 
 
@@ -95,3 +99,23 @@ def test_nothing_is_answered_as_done_before_it_is_committed(clone_db, settings):
     assert refused.status_code == 503 and not Order.objects.exists()
     assert caller.post("/orders", body, Idempotency_Key="k1").status_code == 201
     assert sender.post(sender.bundle()).status_code == 200
+
+
+@pytest.mark.django_db
+def test_one_moment_in_another_zone_is_the_same_order_by_every_door(site):
+    caller, number = site.caller(), {"placer": {"system": "https://hospital.example/orders", "number": "55-201"}}
+    placed = site.order(caller, **number)
+    for written in ("2026-01-15T07:30:00Z", "2026-01-14T23:30:00-08:00"):
+        assert site.order(caller, specimen={**SPECIMEN, "collected_at": written}, **number)["id"] == placed["id"]
+    later = {**SPECIMEN, "collected_at": "2026-01-15T07:31:00Z"}
+    assert caller.post("/orders", site.wanted(site.upload(caller), specimen=later, **number)).status_code == 409
+
+
+@pytest.mark.django_db
+def test_what_was_placed_before_moments_were_compared_is_still_the_same_order(site):
+    caller, number = site.caller(), {"placer": {"system": "", "number": "55-202"}}
+    placed = site.order(caller, **number)
+    order = Order.objects.select_related("intake__file").get(pk=placed["id"])
+    request = asked(actor_for(order.placed_by), OrderGiven(**site.wanted(str(order.intake_id), **number)))
+    order.content_hash = services.content_hash(request, order.intake, as_written=True)
+    assert order.content_hash != services.content_hash(request, order.intake) and services.says(order, request, order.intake)

@@ -204,7 +204,7 @@ def _says(order: Order, asked: Asked) -> bool:
     """Whether an order that came by another door says the same."""
     intake = order.intake
     same = (asked.test.definition_id, asked.sha256) == (intake.test_version.definition_id, intake.file.sha256)
-    return same and services.content_hash(asked.on(intake), intake) == order.content_hash
+    return same and services.says(order, asked.on(intake), intake)
 
 
 def _conflict(found: _Standing, asked: Asked) -> bool:
