@@ -31,7 +31,7 @@ class Stream:
     def verdict(self) -> str:
         """Of the newest window; `none` before there is one, `late` where there should be a newer one. An open call stays."""
         if self.call is not None:
-            return "page"
+            return self.call.window.light
         if self.window is None:
             return "none" if _age(self.reference.until) <= LATE else "late"
         return self.window.verdict if _age(self.window.day) <= LATE else "late"
@@ -56,7 +56,7 @@ def streams(actor: Actor) -> list[Stream]:
         .order_by("reference", "-day")
         .distinct("reference")
     }
-    calls = {one.reference_id: one for one in Call.objects.for_actor(actor).exclude(state="closed")}
+    calls = {one.reference_id: one for one in Call.objects.for_actor(actor).exclude(state="closed").select_related("window")}
     return [Stream(one, newest.get(one.pk), calls.get(one.pk)) for one in references]
 
 

@@ -71,7 +71,7 @@ def test_a_call_is_seen_to_and_closed_on_the_page_and_a_gap_is_told() -> None:
     call, steward = Call.objects.get(), client(Role.MODEL_STEWARD, laboratory)
     address, stream = reverse("drift-call", args=[call.pk]), reverse("drift-stream", args=[delta.pk])
     page = steward.get(reverse("drift")).content.decode()
-    assert "▲ call" in page and "<b>12</b>results not recorded" in page
+    assert "▲ call" in page and "One window alone" in page and "<b>12</b>results not recorded" in page
     assert client(Role.OPERATOR, laboratory).post(address, {"do": "acknowledge"}).status_code == 403
     assert client(Role.DIRECTOR, make_laboratory()).post(address, {"do": "acknowledge"}).status_code == 404
     steward.post(address, {"do": "acknowledge"})
