@@ -10,6 +10,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import F, Q
+from django.db.models.functions import Now
 
 from accounts.break_glass_models import BreakGlass
 from accounts.roles import Role
@@ -180,7 +181,7 @@ class StepUp(models.Model):
     object_id = models.CharField(max_length=64)
     content_sha256 = models.CharField(max_length=64)  # of what was before him
     method = models.CharField(max_length=40)  # how he proved it
-    at = models.DateTimeField()
+    at = models.DateTimeField(db_default=Now())  # by the clock of Postgres, whatever is given; so is used_at
     used_at = models.DateTimeField(null=True)
 
     objects = ScopedManager()

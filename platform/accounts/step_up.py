@@ -11,6 +11,7 @@ from uuid import UUID
 
 from django.db import transaction
 from django.db.models import Model
+from django.db.models.functions import Now
 
 from accounts.models import StepUp, User
 from audit import services as audit
@@ -63,7 +64,7 @@ def prove(*, actor: Actor, about: About, given: str, method: str = "password") -
         raise NotProven(code="step-up.refused")
     return StepUp.objects.create(
         organisation_id=about.organisation_id, user=user, object_type=about.row._meta.label_lower, object_id=str(about.row.pk),
-        content_sha256=about.sha256, method=method, at=clock.now(),
+        content_sha256=about.sha256, method=method,
     )  # fmt: skip
 
 
@@ -81,10 +82,7 @@ def _answered(user: User, actor: Actor, about: About, given: str, method: str) -
 
 def spend(step_up: StepUp, *, actor: Actor, about: About) -> None:
     """Use it, for exactly this. Raises `NotProven` where it is another's, of something else, too old, or used."""
-    now = clock.now()
     same = {"user_id": actor.id, "object_type": about.row._meta.label_lower, "object_id": str(about.row.pk)}
-    good = StepUp.objects.filter(
-        pk=step_up.pk, content_sha256=about.sha256, used_at=None, at__gt=now - GOOD_FOR, at__lte=now, **same
-    )
-    if good.update(used_at=now) != 1:
+    good = StepUp.objects.filter(pk=step_up.pk, content_sha256=about.sha256, used_at=None, at__gt=Now() - GOOD_FOR, **same)
+    if good.update(used_at=Now()) != 1:
         raise NotProven("What you proved was for something else, is older than two minutes, or was used.", code="step-up.spent")

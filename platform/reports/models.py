@@ -5,6 +5,7 @@ from uuid import UUID
 
 from django.db import models
 from django.db.models import Q
+from django.db.models.functions import Now
 
 from accounts.models import StepUp, User
 from engine_queue.models import Result, Run
@@ -185,7 +186,7 @@ class Signature(models.Model):
     content_sha256 = models.CharField(max_length=64)
     method = models.CharField(max_length=40)  # how he proved who he is
     step_up = models.OneToOneField(StepUp, on_delete=models.PROTECT, related_name="+")
-    at = models.DateTimeField()
+    at = models.DateTimeField(db_default=Now())  # by the clock of Postgres, whatever is given
 
     objects = ScopedManager()
     scope_verb = "view_unreleased"

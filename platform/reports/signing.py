@@ -8,7 +8,6 @@ from accounts.models import StepUp
 from accounts.roles import Verb
 from accounts.step_up import About
 from audit import services as audit
-from foundation import clock
 from foundation.actor import Actor
 from foundation.errors import NotPermitted, Refused, Stale
 from orders import hints
@@ -86,7 +85,7 @@ def _write(version: ReportVersion, meaning: Meaning, actor: Actor, proof: StepUp
     organisation = version.performing_laboratory_id
     made = Signature.objects.create(
         organisation_id=organisation, report_version=version, signer_id=proof.user_id, printed_name=actor.name, meaning=meaning,
-        content_sha256=version.content_sha256, method=proof.method, step_up=proof, at=clock.now(),
+        content_sha256=version.content_sha256, method=proof.method, step_up=proof,
     )  # fmt: skip
     facts = {
         "order": str(version.order_id), "number": version.number, "meaning": meaning.value, "sha256": version.content_sha256,

@@ -1,11 +1,14 @@
 """As helicase_app with raw SQL: what the code refuses, the database refuses. There is no setting that opens it."""
 
 import uuid
+from datetime import timedelta
 
 import pytest
 from django.db import DatabaseError, connection, transaction
+from django.utils import timezone
 
-from accounts.roles import Role
+from accounts.models import StepUp
+from accounts.roles import TABLE, Role, Verb
 from foundation import clock
 from reports.content import digest
 from reports.models import ReportVersion, Signature
@@ -159,6 +162,34 @@ def test_a_signature_is_refused_of_the_same_person_of_another_content_and_withou
         a_signature(waits, director, "approval", step_up_id=fresh.pk)  # used
 
 
+def test_a_signature_is_of_now_whatever_the_row_says(waits, lab):
+    reviewer, began, past = lab.user(Role.REVIEWER), timezone.now(), clock.now() - timedelta(days=30)
+    proof = StepUp(pk=uuid.uuid4(), organisation_id=waits.performing_laboratory_id, user=reviewer, at=past, method="password",
+                   object_type="reports.reportversion", object_id=str(waits.pk), content_sha256=waits.content_sha256)  # fmt: skip
+    proof.used_at = past
+    with pytest.raises(DatabaseError, match="begins unused"), transaction.atomic():
+        proof.save(force_insert=True)
+    proof.used_at = None
+    proof.save(force_insert=True)
+    a_signature(waits, reviewer, "review", step_up_id=proof.pk, at=past + timedelta(minutes=1))
+    proof.refresh_from_db()
+    times = [proof.at, Signature.objects.get().at, proof.used_at]
+    assert began < times[0] < times[1] < times[2] < began + timedelta(minutes=1)
+
+
+def test_postgres_knows_by_which_roles_reports_are_signed(order, lab):
+    verbs = {("review", 2): Verb.SIGN_1, ("approval", 2): Verb.SIGN_2, ("approval", 1): Verb.SIGN_1}
+    verbs[("preliminary", 1)] = Verb.RELEASE_PRELIMINARY
+    for (meaning, many), verb in verbs.items():
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT reports_signers(%s, %s)", [meaning, many])
+            assert set(cursor.fetchone()[0]) == {role for role in Role if verb in TABLE[role]}
+    waits = signers.approved(order, lab)
+    fresh = signers.proof(waits, lab.actor(Role.ANALYST))
+    with pytest.raises(DatabaseError, match="whose role includes it"):
+        a_signature(waits, lab.user(Role.ANALYST), "review", step_up_id=fresh.pk)
+
+
 def test_the_author_signs_nothing_and_a_draft_takes_no_signature(order, lab):
     signers.interpret(order, lab, role=Role.REVIEWER)
     draft = signers.seen(order, lab)
@@ -187,6 +218,10 @@ def test_a_validation_is_approved_by_a_director_who_did_not_propose_it():
     approve = "UPDATE registry_validationrecord SET state = 'approved', decided_by_id = %s, decided_at = now() WHERE id = %s"
     refused(approve, lab.user(Role.DIRECTOR).pk, record.pk, says="validation_approved_by_another")
     refused(approve, lab.user(Role.REVIEWER).pk, record.pk, says="a director of the laboratory")
+    refused(approve, lab.user(Role.DIRECTOR, "another").pk, record.pk, says="has not just proven who he is")
+    director = lab.actor(Role.DIRECTOR, "another")
+    signers.step_up.prove(actor=director, about=signers.validation.about(record), given=signers.PASSWORD)
+    refused(approve, director.id, record.pk, says="has not just proven who he is")  # proven, and not used for it
     refused("UPDATE registry_validationrecord SET environment = repeat('0', 64)", says="permission denied")
     refused("DELETE FROM registry_validationrecord")
 
