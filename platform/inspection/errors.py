@@ -1,12 +1,14 @@
-"""What is refused when an audit report is asked for.
+"""What is refused of audit reports.
 
-foundation.Refused
-└── InvalidAsked    fields that have to be corrected
+foundation.HelicaseError
+├── Damaged             its pack is not as it was kept
+└── Refused
+    └── InvalidAsked    fields that have to be corrected
 """
 
 from collections.abc import Mapping
 
-from foundation.errors import Refused
+from foundation.errors import HelicaseError, Refused
 
 
 class InvalidAsked(Refused):
@@ -15,3 +17,7 @@ class InvalidAsked(Refused):
     def __init__(self, fields: Mapping[str, list[str]]) -> None:
         super().__init__(" ".join(words for said in fields.values() for words in said), code="audit.asked")
         self.fields = fields
+
+
+class Damaged(HelicaseError):
+    """The pack of this report is missing, or is not as it was kept. Nothing of it is given out; tell who runs the system."""

@@ -1,13 +1,16 @@
 """What auditors and directors read of audit reports: those of their laboratory."""
 
+import hashlib
 import zipfile
 from collections.abc import Iterator
+from typing import BinaryIO
 from uuid import UUID
 
 from accounts.models import Organisation
 from accounts.roles import Verb
 from foundation.actor import Actor
 from foundation.errors import NotFound
+from inspection.errors import Damaged
 from inspection.models import AuditReport
 from storage import services as storage
 
@@ -38,34 +41,48 @@ def report_for(actor: Actor, pk: UUID) -> AuditReport:
 
 
 def files(report: AuditReport) -> list[str]:
-    """The files of its pack, as the pack lists them."""
+    """The files of its pack, as the pack lists them. Raises `Damaged`."""
     if report.pack is None:
         return []
-    with zipfile.ZipFile(storage.path_of(report.pack.sha256)) as pack:
+    with _kept(report) as file, zipfile.ZipFile(file) as pack:
         return pack.namelist()
 
 
 def content(report: AuditReport, name: str) -> Iterator[bytes]:
-    """One file of the pack, in blocks. Raises `NotFound` where there is none of this name."""
-    if report.pack is None or name not in files(report):
+    """One file of the pack, in blocks. Raises `NotFound` where there is none of this name, and `Damaged`."""
+    file = _kept(report)
+    if name not in zipfile.ZipFile(file).namelist():
+        file.close()
         raise NotFound
-    return _blocks(report.pack.sha256, name)
+    return _blocks(file, name)
 
 
 def whole(report: AuditReport) -> Iterator[bytes]:
-    """The pack itself, in blocks. Raises `NotFound` before it is made."""
+    """The pack itself, in blocks. Raises `NotFound` before it is made, and `Damaged`."""
+    return _blocks(_kept(report))
+
+
+def _kept(report: AuditReport) -> BinaryIO:
+    """The pack, open, its bytes compared with their digest. Raises `NotFound` and `Damaged`."""
     if report.pack is None:
         raise NotFound
-    return _blocks(report.pack.sha256)
+    try:
+        file = storage.path_of(report.pack.sha256).open("rb")
+    except OSError as error:
+        raise Damaged(code="audit.report-damaged") from error
+    if hashlib.file_digest(file, "sha256").hexdigest() != report.pack.sha256:
+        file.close()
+        raise Damaged(code="audit.report-damaged")
+    file.seek(0)
+    return file
 
 
-def _blocks(sha256: str, name: str = "") -> Iterator[bytes]:
-    path = storage.path_of(sha256)
-    if not name:
-        with path.open("rb") as file:
+def _blocks(file: BinaryIO, name: str = "") -> Iterator[bytes]:
+    with file:
+        if not name:
             while block := file.read(_BLOCK):
                 yield block
-        return
-    with zipfile.ZipFile(path) as pack, pack.open(name) as member:
-        while block := member.read(_BLOCK):
-            yield block
+            return
+        with zipfile.ZipFile(file) as pack, pack.open(name) as member:
+            while block := member.read(_BLOCK):
+                yield block

@@ -7,6 +7,7 @@ from accounts.roles import Role
 from audit.models import Event
 from inspection import making
 from inspection.models import AuditReport
+from storage import services as storage
 from tests.dashboard.people import Ward, logged_in, read
 
 pytestmark = pytest.mark.django_db
@@ -66,6 +67,21 @@ def test_it_is_withdrawn_and_says_so(ward):
     again = client.post(reverse("audit-report-withdraw", args=[report.pk]), follow=True).content.decode()
     assert "not being made any more" in again
     assert "since=2026-01-01" in again  # what was asked can be asked again
+
+
+def test_a_pack_that_is_not_as_it_was_kept_is_not_given_out_and_nobody_took_it(ward):
+    client = logged_in(Role.AUDITOR, ward.laboratory)
+    client.post(reverse("audit-report-new", args=["order"]), {"order": ward.order().accession})
+    report = AuditReport.objects.get()
+    making.make(report.pk)
+    report.refresh_from_db()
+    kept = storage.path_of(report.pack.sha256)
+    for spoil in (lambda: kept.write_bytes(kept.read_bytes()[:-1] + b"!"), kept.unlink):
+        spoil()
+        for name in ("pack.zip", "events.csv"):
+            answer = client.get(reverse("audit-report-file", args=[report.pk, name]))
+            assert answer.status_code == 500 and "is not as it was kept" in answer.content.decode()
+    assert not Event.objects.filter(action="audit_report.taken").exists()
 
 
 @pytest.mark.parametrize("role", [role for role in Role.values if role != Role.SERVICE])

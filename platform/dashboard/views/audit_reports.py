@@ -1,6 +1,7 @@
 """Audit reports: asked for, followed, read, taken away."""
 
 from collections.abc import Iterator
+from http import HTTPStatus
 from uuid import UUID
 
 from django.contrib import messages
@@ -15,6 +16,7 @@ from accounts.roles import Verb
 from dashboard import audit_reports_page
 from dashboard.views.responses import page
 from inspection import selectors, services
+from inspection.errors import Damaged
 
 PACK = "pack.zip"
 MEDIA = {"zip": "application/zip", "pdf": "application/pdf", "csv": "text/csv; charset=utf-8"}  # by ending; else plain text
@@ -75,7 +77,11 @@ def audit_report_file(request: ActorRequest, pk: UUID, name: str) -> HttpRespons
     report = selectors.report_for(request.actor, pk)
     if not request.actor.may(Verb.EXPORT, report.organisation_id):
         raise PermissionDenied("Your role does not include taking data away.")
-    blocks: Iterator[bytes] = selectors.whole(report) if name == PACK else selectors.content(report, name)
+    try:
+        blocks: Iterator[bytes] = selectors.whole(report) if name == PACK else selectors.content(report, name)
+    except Damaged as error:
+        shown = {**audit_reports_page.shown(request.actor, pk), "damaged": str(error)}
+        return render(request, "dashboard/audit_report.html", shown, status=HTTPStatus.INTERNAL_SERVER_ERROR)
     if request.method == "GET":
         services.taken(actor=request.actor, report=report, name=name)
     answer = StreamingHttpResponse(blocks, content_type=MEDIA.get(name.rpartition(".")[2], "text/plain; charset=utf-8"))
