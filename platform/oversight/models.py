@@ -5,6 +5,7 @@ from typing import ClassVar
 from uuid import UUID
 
 from django.db import models
+from django.db.models import Func, Value
 
 from foundation.actor import NOBODY
 from oversight.retention_models import LegalHold, RetentionRule
@@ -16,6 +17,8 @@ class Check(models.Model):
     """One check of the whole chain, which is of the house: it names no patient, and no event but by its number."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    # In the order in which Postgres took them.
+    number = models.BigIntegerField(db_default=Func(Value("oversight_check_number"), function="nextval"), editable=False)
     asked_by = models.UUIDField(null=True)  # without a foreign key, as in events; nobody: by itself
     asked_by_name = models.CharField(max_length=200)
     state = models.CharField(max_length=10, default="waiting")
@@ -40,7 +43,8 @@ class Check(models.Model):
                 condition=models.Q(state__in=("waiting", "running"), ended_at=None)
                 | models.Q(state__in=("good", "incomplete", "broken", "failed"), ended_at__isnull=False),
                 name="check_ended_with_time",
-            )
+            ),
+            models.UniqueConstraint(fields=["number"], name="check_numbers"),
         ]
 
     @property

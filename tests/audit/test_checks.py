@@ -134,6 +134,9 @@ def test_the_command_says_it_in_words_as_json_and_by_its_status(
 ) -> None:
     call_command("verify_audit")
     assert capsys.readouterr().out.startswith("GOOD: ")
+    with pytest.raises(SystemExit) as ended:
+        call_command("verify_audit", "--since", "2100-01-01")
+    assert ended.value.code == 2 and capsys.readouterr().out.startswith("NOTHING was checked")
     empty.execute("DELETE FROM audit_event WHERE id = (SELECT event_id FROM audit_link WHERE seq = 2)")
     with pytest.raises(SystemExit) as ended:
         call_command("verify_audit", "--json")
@@ -243,3 +246,14 @@ def test_the_page_says_what_there_is_when_there_is_nothing_and_follows_a_check()
     Check.objects.update(state="running", started_at=clock.now(), seen_at=clock.now(), done=20_000, whole=80_000)
     part = client.get(reverse("audit-chain-live")).content.decode()
     assert "20,000 of 80,000 links" in part and 'value="25"' in part and "every 2s" in part
+
+
+@pytest.mark.django_db
+def test_a_good_check_of_a_clock_that_ran_ahead_hides_no_later_broken_one() -> None:
+    for state, ahead in (("good", timedelta(days=400)), ("broken", timedelta())):
+        check = Check.objects.create(asked_by_name="by itself", asked_at=clock.now() + ahead)
+        Check.objects.filter(pk=check.pk).update(state="running")
+        Check.objects.filter(pk=check.pk).update(state=state, ended_at=clock.now() + ahead)
+    newest = checks.newest("good", "broken")
+    assert newest is not None and newest.state == "broken"
+    assert [one.state for one in checks.history()] == ["broken", "good"]

@@ -13,18 +13,19 @@ from audit.verifying import Asked, Outcome, verify
 from foundation import clock
 from oversight import checks
 
-STATUS = {"good": 0, "broken": 1, "incomplete": 2}
+STATUS = {"good": 0, "broken": 1, "incomplete": 2, "nothing": 2}
 VERDICTS = {
     "good": "GOOD: every event that was checked is as it was sealed, and the chain is as it was anchored.",
     "broken": "BROKEN: something is not as it was.",
     "incomplete": "INCOMPLETE: nothing was found changed, but events have waited more than a minute to be sealed or anchored.",
+    "nothing": "NOTHING was checked: nothing was sealed since then.",
 }
 
 
 class Command(BaseCommand):
     help = (
         "Check every event against its seal, the chain of seals, and the anchors outside the database. "
-        "Ends with 0: good, 1: broken, 2: not all could be checked."
+        "Ends with 0: good, 1: broken, 2: not all, or nothing, could be checked."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -41,19 +42,19 @@ class Command(BaseCommand):
                 seen = verify(cursor, settings.AUDIT_ANCHORS, asked, now=clock.now())
         except (OSError, Error) as error:
             raise CommandError(f"the chain cannot be checked: {str(error).splitlines()[0]}", returncode=2) from error
+        verdict = "nothing" if asked.since is not None and not seen.links and seen.verdict == "good" else seen.verdict
         if options["json"]:
-            self.stdout.write(json.dumps({"verdict": seen.verdict, **checks.as_facts(seen)}))
+            self.stdout.write(json.dumps({"verdict": verdict, **checks.as_facts(seen)}))
         else:
-            self.stdout.write("\n".join(sentences(seen)))
+            self.stdout.write("\n".join([VERDICTS[verdict], *sentences(seen)]))
         self.stdout.flush()
-        if STATUS[seen.verdict]:
-            raise SystemExit(STATUS[seen.verdict])
+        if STATUS[verdict]:
+            raise SystemExit(STATUS[verdict])
 
 
 def sentences(seen: Outcome) -> list[str]:
     """What was checked and what was found, a line each."""
     said = [
-        VERDICTS[seen.verdict],
         f"checked: {seen.links:,} links from number {seen.first:,} on, {seen.events:,} events, {seen.anchors:,} anchors"
         f" in {seen.seconds:.1f} s",
         f"newest anchor: link {seen.anchored_seq:,}, {seen.anchored_at}" if seen.anchors else "newest anchor: none",
