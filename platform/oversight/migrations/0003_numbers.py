@@ -11,7 +11,7 @@ NUMBERED = """
 
 
 class Migration(migrations.Migration):
-    dependencies = [("oversight", "0001_initial")]
+    dependencies = [("oversight", "0002_retention")]
     operations = [
         migrations.RunSQL(
             "CREATE SEQUENCE oversight_check_number; GRANT USAGE ON SEQUENCE oversight_check_number TO helicase_app;",
