@@ -12,6 +12,7 @@ from orders.models import Order
 from orders.selectors import order_for
 from registry.priority import Priority
 from reports import correcting, document, interpreting, making, release, reviewing, selectors, services
+from reports.content import parse
 from reports.models import ReportVersion, Review
 from reports.services import TooLarge
 
@@ -39,6 +40,7 @@ def page(actor: Actor, order: Order, parameters: Mapping[str, str]) -> dict[str,
         "reviews": list(Review.objects.for_actor(actor).filter(order=order).order_by("-at")[:10]),
         "waiting": waiting,
         "open": order.state in interpreting.STATES,
+        "too_large": _too_large(order),
         **track_part.part(actor, order, parameters.get("track", "")),
         **_may(actor, order, draft, waiting),
     }
@@ -60,13 +62,13 @@ def refused(actor: Actor, pk: UUID, data: Mapping[str, str], error: HelicaseErro
 
 def correction(actor: Actor, order: Order) -> dict[str, object]:
     """The page on which a report that stands is corrected or amended."""
-    last = interpreting.last(order)
+    last, standing = interpreting.last(order), correcting.correctable(order)
     return {
         "order": order,
-        "standing": correcting.correctable(order),
+        "standing": standing,
         "waiting": making.waiting(order),
         "may": actor.may(Verb.CORRECT, order.performing_laboratory_id),
-        "text": last.text if last else "",
+        "text": parse(standing.content).interpretation.text if standing else "",  # whatever a correction said that was withdrawn
         "edit": last.number if last else 0,
         "kind": "corrected",
     }
@@ -95,6 +97,18 @@ def _draft(actor: Actor, order: Order) -> ReportVersion | None:
         return services.draft(order=order, run=run, actor=actor)
     except TooLarge:
         return None
+
+
+def _too_large(order: Order) -> str:
+    """That no report can be made of it, in words; blank: one can."""
+    run = release.newest_run(order)
+    if run is None or run.items_total <= services.LARGEST:
+        return ""
+    return (
+        f"This order has {run.items_total:,} results, and a report holds at most {services.LARGEST:,}: it cannot be reviewed, "
+        "signed or released. The laboratory reads its results here, as CSV and by the API. For reports, cancel it and place its "
+        "variants as several orders."
+    )
 
 
 def _may(actor: Actor, order: Order, draft: ReportVersion | None, waiting: ReportVersion | None) -> dict[str, object]:

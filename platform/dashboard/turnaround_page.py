@@ -19,9 +19,9 @@ from orders import turnaround
 from orders.turnaround import Line, Quantile, Report
 from registry.models import TestDefinition
 from registry.priority import Priority
+from reports.spreadsheet import disarmed
 
 USUAL_DAYS, MOST_DAYS = 30, 400
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")  # with which a spreadsheet begins to compute
 
 
 @dataclass(frozen=True)
@@ -122,7 +122,7 @@ def written(actor: Actor, parameters: Mapping[str, str]) -> str:
     head = [column for measure in measures for column in (f"{measure}_seconds", f"{measure}_at_least")]
     writer.writerow(["by", "name", "orders", "through", *head, "in_time", "late"])
     for by, lines in (("segment", found.segments), ("priority", found.priorities), ("test", found.tests)):
-        writer.writerows([by, _disarmed(line.name), line.orders, line.through, *_cells(line), *_decided(line)] for line in lines)
+        writer.writerows([by, disarmed(line.name), line.orders, line.through, *_cells(line), *_decided(line)] for line in lines)
     return out.getvalue()
 
 
@@ -170,7 +170,3 @@ def _uuid(text: str) -> UUID | None:
         return UUID(text)
     except ValueError:
         return None
-
-
-def _disarmed(text: str) -> str:
-    return f"'{text}" if text.startswith(_FORMULA) else text

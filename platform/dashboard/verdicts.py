@@ -12,6 +12,7 @@ from foundation import clock
 from orders import selectors
 from orders.estimates import Expectation, estimate
 from orders.models import Intake, IntakeRecord
+from reports.services import LARGEST
 
 OUTCOMES = (
     ("accepted", "accepted", "will be scored"),
@@ -82,6 +83,11 @@ class Verdict:
     def items(self) -> int:
         """What will be scored."""
         return int(self.intake.counts.get("accepted", 0))
+
+    @property
+    def too_many(self) -> int:
+        """How many results a report holds, where this file has more; else 0."""
+        return LARGEST if self.items > LARGEST else 0
 
     @property
     def pending(self) -> bool:

@@ -25,7 +25,8 @@ _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d[\d:.]*(Z|[+-]\d\d:\d\d)")
 _CODE = re.compile(r"[a-z-]+\.[a-z-]+")  # of a reason
 _NAME = re.compile(r"[a-z_]+")  # of a state, a field
 _WORDS = {
-    "order.viewed": "Looked at the order", "report.viewed": "Looked at the report", "report.downloaded": "Took the report as PDF",
+    "order.viewed": "Looked at the order", "report.viewed": "Looked at the report",
+    "report.downloaded": "Took the report as a file",
     "results.viewed": "Read the results",
     "results.exported": "Took the results as CSV", "attachment.downloaded": "Opened a file", "intake.viewed": "Looked at the input",
     "audit.viewed": "Looked at the audit trail", "audit.exported": "Took the audit trail as CSV",

@@ -23,7 +23,8 @@ MEDIA = {
     "npy": "application/octet-stream",
     "fasta": "text/x-fasta; charset=utf-8",
 }
-_DANGEROUS = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet takes what begins with one of these for a formula
+# A spreadsheet takes what begins with one of these for a formula, full-width signs as well.
+_DANGEROUS = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r")
 
 
 def offered(question: Question) -> list[str]:

@@ -31,6 +31,7 @@ class Door(Enum):
 
     OPEN = ""
     NOT_SCORED = "Scoring has not finished. The report can be read here as soon as every variant has been scored."
+    RUN_AGAIN = "The order is run again, and scoring has not finished. The report of the run before stands: it can be read below."
     WITHHELD = "The report has not been released yet. The order page shows how far it is."
     IN_ERROR = "This order was entered in error: it was for the wrong patient. No result and no report of it is valid."
     RECALLED = "The report of this order is not valid any more: the order was cancelled after it. The order page says why."
@@ -56,9 +57,9 @@ def show(*, actor: Actor, order: Order) -> Shown:
     run = release.run_to_show(actor, order)
     if run is None:
         return Shown(Door.NOT_SCORED if release.may_see_scores(actor, order) else Door.WITHHELD)
-    if run.state != "scored":
-        return Shown(Door.NOT_SCORED)
     released = release.released_version(order)
+    if run.state != "scored":
+        return Shown(Door.NOT_SCORED if released is None else Door.RUN_AGAIN)
     if released is not None and released.run_id == run.pk:
         return Shown(Door.OPEN, released)
     open_one = making.waiting(order)

@@ -15,7 +15,7 @@ OF_ROW = tuple(field.name for field in fields(ResultLine) if field.name != PROBA
 OF_PROTOCOL = {"protocol": "kind", "window": "window", "grid": "grid", "strand": "strand"}  # column: its name in a protocol
 WHOLE = {"kind": "whole-sequence", "strand": "forward"}  # how sequences are read, whatever the test does with variants
 COLUMNS = ("accession", "report_state", *OF_PROTOCOL, *OF_ROW)
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+FORMULA = ("=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r")  # full-width signs compute, too
 
 
 def state(*, complete: bool, in_error: bool = False, kind: str = ReportKind.UNSIGNED) -> str:
@@ -78,4 +78,4 @@ def _cell(value: object) -> str:
 
 def disarmed(text: str) -> str:
     """A spreadsheet runs a cell that begins like a formula; an apostrophe in front makes it text."""
-    return f"'{text}" if text.startswith(_FORMULA) else text
+    return f"'{text}" if text.startswith(FORMULA) else text

@@ -1,5 +1,6 @@
 """Report page, PDF and CSV: parse, ask one service or selector, answer."""
 
+from collections.abc import Sequence
 from http import HTTPStatus
 from typing import cast
 from uuid import UUID
@@ -27,7 +28,8 @@ def page(request: HttpRequest, pk: UUID) -> HttpResponse:
     shown = services.show(actor=actor, order=order)
     delivering.opened_recall(actor=actor, order=order)
     if shown.version is None:
-        return _no_report(request, order, shown.door.value, status=HTTPStatus.OK)
+        versions = services.versions(actor, order) if shown.door is services.Door.RUN_AGAIN else []
+        return _no_report(request, order, shown.door.value, status=HTTPStatus.OK, versions=versions)
     services.read(actor=actor, order=order, version=shown.version, action="report.viewed")
     context = {"order": order, "version": shown.version, "document": document.compose(shown.version)}
     return render(request, "reports/report.html", context | around.report(actor, order))
@@ -70,7 +72,7 @@ def version_pdf(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
 def version_json(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
     """The canonical text, the very bytes that are hashed and signed."""
     actor, order, version = _version(request, pk, number)
-    services.read(actor=actor, order=order, version=version, action="report.viewed")
+    services.read(actor=actor, order=order, version=version, action="report.downloaded")
     return _file(version.content.encode(), "application/json", f"{order.accession}-report-{number}.json")
 
 
@@ -141,10 +143,11 @@ def results_csv(request: HttpRequest, pk: UUID) -> HttpResponse:
 
 
 def _no_report(
-    request: HttpRequest, order: Order, words: str, *, status: HTTPStatus, delivery: ReportDelivery | None = None
+    request: HttpRequest, order: Order, words: str, *, status: HTTPStatus, delivery: ReportDelivery | None = None,
+    versions: Sequence[ReportVersion] = (),
 ) -> HttpResponse:  # fmt: skip
     actor = cast(ActorRequest, request).actor
-    shown = {"order": order, "words": words, **around.no_report(actor, order, delivery)}
+    shown = {"order": order, "words": words, "versions": versions, "on_order": True, **around.no_report(actor, order, delivery)}
     return render(request, "reports/no_report.html", shown, status=status)
 
 

@@ -93,7 +93,7 @@ def test_the_report_has_picture_table_and_file_with_links_for_those_who_may_list
 
 
 def test_a_name_that_a_spreadsheet_would_compute_is_disarmed():
-    assert turnaround_page._disarmed("=1+1") == "'=1+1"
+    assert turnaround_page.disarmed("=1+1") == "'=1+1"
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,12 @@ import pytest
 from django.urls import reverse
 
 from accounts.roles import Role
+from audit.models import Event
 from foundation.errors import NotPermitted, Stale
 from orders.models import Order, Patient
-from reports import correcting, document, interpreting, issuing, release, wrong_patient
+from reports import correcting, document, interpreting, issuing, release, reviewing, wrong_patient
 from reports.content import Change, parse
-from tests.dashboard.people import logged_in
+from tests.dashboard.people import logged_in, read
 from tests.factories import make_actor
 from tests.forging import forging
 from tests.reports import cases, signers
@@ -45,6 +46,23 @@ def test_a_correction_says_what_changed_and_why_and_supersedes_when_it_is_signed
     (written,) = [row for row in printed.changes.rows if row[0] == "interpretation: written at"]
     assert all(side == "–" or side.endswith(" UTC") for side in written[1:])  # in the site's zone, with its name
     assert "SUPERSEDED" in document.compose(first).banners[0] and "Muster," in document.compose(first).identity
+
+
+def test_a_correction_begins_with_the_words_that_stand_and_not_with_those_of_one_that_was_withdrawn(order, lab):
+    signers.interpret(order, lab, "Words that stand.")
+    signers.issued(order, lab)
+    waits = signers.corrected(order, lab, "Words that nobody signed.")
+    reviewing.withdraw(order=order, actor=lab.actor(Role.REVIEWER), seen=waits.pk)
+    page = read(logged_in(Role.REVIEWER, lab.organisation), "order-correct", order.pk)
+    assert "Words that stand." in page and "Words that nobody signed." not in page
+
+
+def test_the_canonical_text_is_taken_away_as_the_pdf_is(order, lab):
+    version, client = signers.issued(order, lab), logged_in(Role.DIRECTOR, lab.organisation)
+    for name in ("report-version-json", "report-version-pdf"):
+        client.get(reverse(name, args=[order.pk, version.number]))
+    said = Event.objects.filter(object_id=str(version.pk), action__in=["report.viewed", "report.downloaded"])
+    assert set(said.values_list("action", flat=True)) == {"report.downloaded"}
 
 
 def test_a_correction_of_words_where_two_sign_takes_two_who_did_not_write_them():

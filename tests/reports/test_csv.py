@@ -37,7 +37,7 @@ def test_values_read_back_to_the_stored_doubles():
     assert [float(row["delta"]) for row in rows(written(said.results))] == stored
 
 
-@pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r"])
+@pytest.mark.parametrize("start", ["=", "+", "-", "@", "＝", "＋", "－", "＠", "\t", "\r"])
 def test_text_that_begins_like_a_formula_is_disarmed(line, start):
     (row,) = rows(written([replace(line, name=f"{start}cmd|'/C calc'!A0")]))
     assert row["name"].startswith("'")

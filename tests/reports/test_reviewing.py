@@ -12,6 +12,7 @@ from orders.models import Specimen
 from reports import document, interpreting, release, reviewing, services, signing
 from reports.content import parse
 from reports.models import ReportVersion, Review
+from tests.dashboard.people import logged_in, read
 from tests.factories import make_actor, make_order
 from tests.orders.test_runs_beside import settled
 from tests.reports import cases, signers
@@ -118,6 +119,27 @@ def test_a_stat_order_has_a_preliminary_report_by_one_permitted_person_and_then_
     version.refresh_from_db()
     assert (version.state, final.supersedes, cases.read(order).state) == ("superseded", version, "reported")
     assert parse(final.content).report.supersedes == version.number
+
+
+def test_while_a_returned_order_is_run_again_the_page_says_that_its_preliminary_report_stands():
+    order = make_order(variants=4, priority="stat")
+    lab = signers.laboratory_of(order)
+    settled(cases.newest_run(order))
+    order, director = cases.read(order), lab.actor(Role.DIRECTOR)
+    version = reviewing.preliminary(order=order, actor=director, seen=signers.seen(order, lab).pk)
+    signers.sign(version, director)
+    reviewing.send_back(order=cases.read(order), actor=director, seen=signers.seen(order, lab).pk, note="flags everywhere")
+    page = read(logged_in(Role.DIRECTOR, lab.organisation), "report-page", order.pk)
+    assert "The report of the run before stands" in page
+    assert reverse("report-version", args=[order.pk, version.number]) in page
+
+
+def test_an_order_with_more_results_than_a_report_holds_says_so_where_it_would_be_reviewed(order, lab, monkeypatch):
+    reviewer = logged_in(Role.REVIEWER, lab.organisation)
+    assert "a report holds at most" not in read(reviewer, "order-review", order.pk)
+    monkeypatch.setattr(services, "LARGEST", 3)
+    page = read(reviewer, "order-review", order.pk)
+    assert "This order has 4 results, and a report holds at most 3: it cannot be reviewed" in page
 
 
 def test_a_preliminary_report_whose_order_was_rejected_later_says_that_it_is_not_valid():

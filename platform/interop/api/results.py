@@ -28,6 +28,7 @@ router = Router(tags=["Results"])
 LIMIT: Any = Query(100, ge=1, le=1000)
 REASONS = {
     services.Door.NOT_SCORED: Reason.REPORT_NOT_SCORED,
+    services.Door.RUN_AGAIN: Reason.REPORT_NOT_SCORED,
     services.Door.WITHHELD: Reason.REPORT_WITHHELD,
     services.Door.IN_ERROR: Reason.ORDER_WRONG_PATIENT,
     services.Door.RECALLED: Reason.REPORT_RECALLED,
