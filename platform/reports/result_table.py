@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from registry.annotations.consequences import NO_ANNOTATION
 from reports import common_picture, spreadsheet, statements, wording
-from reports.content import Common, Content, ResultLine
+from reports.content import Common, Content, ResultLine, digest
 from reports.drawing import signed
 
 PRINTED = 500  # result rows in a document
@@ -119,16 +119,7 @@ def _notes(said: Content, kept: list[ResultLine]) -> list[str]:
         notes.append(f"{wording.grouped(len(said.results) - len(kept))} results are not printed here.")
     calibration = said.methods.calibration_sha256
     notes += [f"{statements.PROBABILITY}: {statements.calibration(said)}."] if calibration else []
-    protocol = said.methods.protocol if said.input.kind == "vcf" else spreadsheet.WHOLE
-    digest = spreadsheet.digest(
-        said.results,
-        accession=said.order.accession,
-        complete=bool(said.order.scored_at),
-        protocol=protocol,
-        calibration=calibration,
-        kind=said.report.kind,
-    )
-    notes.append(f"Every result, unrounded: CSV with SHA-256 {digest}.")
+    notes.append(f"Every result, unrounded: CSV with SHA-256 {digest(spreadsheet.of(said))}.")
     codes = sorted({code for line in kept for code in (*line.flags, line.failure) if code})
     return [*notes, *(f"{wording.short(code)}: {wording.words(code)}" for code in codes if wording.explained(code))]
 

@@ -1,13 +1,12 @@
 """Results as CSV: every line, unrounded, and safe to open in a spreadsheet program."""
 
 import csv
-import hashlib
 import io
 from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
-from reports.content import ResultLine
+from reports.content import Content, ResultLine
 from reports.models import ReportKind
 
 PROBABILITY = "probability"  # a column only where the test version has a calibration table, whose digest then stands in each row
@@ -52,18 +51,16 @@ def write(
     return out.getvalue()
 
 
-def digest(
-    lines: Sequence[ResultLine],
-    *,
-    accession: str,
-    complete: bool,
-    protocol: Mapping[str, Any],
-    calibration: str = "",
-    kind: str = ReportKind.UNSIGNED,
-) -> str:
-    """SHA-256 of the file that `write` makes."""
-    made = write(lines, accession=accession, complete=complete, protocol=protocol, calibration=calibration, kind=kind)
-    return hashlib.sha256(made.encode()).hexdigest()
+def of(said: Content) -> str:
+    """The file that a report version names by its digest: of its content alone, whatever has become of the order since."""
+    return write(
+        said.results,
+        accession=said.order.accession,
+        complete=bool(said.order.scored_at),
+        protocol=said.methods.protocol if said.input.kind == "vcf" else WHOLE,
+        calibration=said.methods.calibration_sha256,
+        kind=said.report.kind,
+    )
 
 
 def _cell(value: object) -> str:

@@ -12,5 +12,6 @@ urlpatterns = [
     path("orders/<uuid:pk>/reports/<int:number>/", views.version_page, name="report-version"),
     path("orders/<uuid:pk>/reports/<int:number>.pdf", views.version_pdf, name="report-version-pdf"),
     path("orders/<uuid:pk>/reports/<int:number>.json", views.version_json, name="report-version-json"),
+    path("orders/<uuid:pk>/reports/<int:number>.csv", views.version_csv, name="report-version-csv"),
     path("orders/<uuid:pk>/results.csv", views.results_csv, name="order-results.csv"),
 ]

@@ -14,8 +14,9 @@ from accounts.middleware import ActorRequest
 from foundation.actor import Actor
 from orders import selectors as orders
 from orders.models import Order
-from reports import around, delivered, delivering, document, issuing, selectors, services
+from reports import around, delivered, delivering, document, issuing, selectors, services, spreadsheet
 from reports.answering import private
+from reports.content import parse
 from reports.models import ReportDelivery, ReportVersion
 
 
@@ -74,6 +75,16 @@ def version_json(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
     actor, order, version = _version(request, pk, number)
     services.read(actor=actor, order=order, version=version, action="report.downloaded")
     return _file(version.content.encode(), "application/json", f"{order.accession}-report-{number}.json")
+
+
+@require_safe
+@private
+def version_csv(request: HttpRequest, pk: UUID, number: int) -> HttpResponse:
+    """Every result of this version: the very file that it names by its digest, before it is issued and after it is superseded."""
+    actor, order, version = _version(request, pk, number)
+    services.read(actor=actor, order=order, version=version, action="report.downloaded")
+    body = spreadsheet.of(parse(version.content)).encode()
+    return _file(body, "text/csv; charset=utf-8", f"{_name(order, version)}.csv")
 
 
 def _version(request: HttpRequest, pk: UUID, number: int) -> tuple[Actor, Order, ReportVersion]:
@@ -152,13 +163,18 @@ def _no_report(
 
 
 def _pdf(request: HttpRequest, order: Order, version: ReportVersion) -> HttpResponse:
-    state = order.state if order.state == "cancelled" and version.state == "released" else version.state
-    became = "" if state in ("draft", "released") else f"-{state.replace('_', '-')}"
     try:
         body = issuing.as_pdf(version)
     except issuing.Damaged as error:
         return _no_report(request, order, str(error), status=HTTPStatus.INTERNAL_SERVER_ERROR)
-    return _file(body, "application/pdf", f"{order.accession}-report-{version.number}{became}.pdf")
+    return _file(body, "application/pdf", f"{_name(order, version)}.pdf")
+
+
+def _name(order: Order, version: ReportVersion) -> str:
+    """Of a file of it: it says what has become of the version since."""
+    state = order.state if order.state == "cancelled" and version.state == "released" else version.state
+    became = "" if state in ("draft", "released") else f"-{state.replace('_', '-')}"
+    return f"{order.accession}-report-{version.number}{became}"
 
 
 def _refusal(door: services.Door) -> HTTPStatus:

@@ -31,7 +31,12 @@ SEEN_WITH_IT = [  # by everybody who sees the order
     "intake", "intake-finishes",
 ]  # fmt: skip
 TO_A_RECIPIENT = ["report-delivery", "report-delivery-pdf"]  # who gets them: tests/reports/test_delivery
-OF_A_VERSION = ["report-version", "report-version-pdf", "report-version-json"]  # of what is issued: tests/reports/test_doors
+OF_A_VERSION = [
+    "report-version",
+    "report-version-pdf",
+    "report-version-json",
+    "report-version-csv",
+]  # of what is issued: tests/reports/test_doors
 OF_A_FILE = ["order-attachment", "order-attachment-withdraw"]
 OF_AN_UPLOAD = ["intake", "intake-finishes"]
 TO_REPEAT = ["order-repeat", "order-recollect"]

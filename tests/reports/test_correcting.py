@@ -8,7 +8,7 @@ from audit.models import Event
 from foundation.errors import NotPermitted, Stale
 from orders.models import Order, Patient
 from reports import correcting, document, interpreting, issuing, release, reviewing, wrong_patient
-from reports.content import Change, parse
+from reports.content import Change, digest, parse
 from tests.dashboard.people import logged_in, read
 from tests.factories import make_actor
 from tests.forging import forging
@@ -57,9 +57,23 @@ def test_a_correction_begins_with_the_words_that_stand_and_not_with_those_of_one
     assert "Words that stand." in page and "Words that nobody signed." not in page
 
 
+def test_the_csv_that_a_version_names_is_given_out_before_its_issue_and_after_another_took_its_place(order, lab):
+    first, client = signers.approved(order, lab), logged_in(Role.DIRECTOR, lab.organisation)
+
+    def named() -> bool:
+        body = client.get(reverse("report-version-csv", args=[order.pk, first.number])).content.decode()
+        return f"CSV with SHA-256 {digest(body)}" in " ".join(document.compose(first).results.notes)
+
+    assert named() and reverse("report-version-csv", args=[order.pk, first.number]) in read(client, "order-sign", order.pk)
+    signers.signed(first, lab)
+    signers.signed(signers.corrected(order, lab), lab)
+    first.refresh_from_db()
+    assert first.state == "superseded" and named()
+
+
 def test_the_canonical_text_is_taken_away_as_the_pdf_is(order, lab):
     version, client = signers.issued(order, lab), logged_in(Role.DIRECTOR, lab.organisation)
-    for name in ("report-version-json", "report-version-pdf"):
+    for name in ("report-version-json", "report-version-pdf", "report-version-csv"):
         client.get(reverse(name, args=[order.pk, version.number]))
     said = Event.objects.filter(object_id=str(version.pk), action__in=["report.viewed", "report.downloaded"])
     assert set(said.values_list("action", flat=True)) == {"report.downloaded"}

@@ -111,7 +111,7 @@ def test_as_requester_no_door_shows_what_is_not_released(unreleased):
     names = [*DOORS, "order", "order-live"]
     addresses = [reverse(name, args=[order.pk]) for name in names] + [reverse("worklist.csv"), reverse("worklist")]
     waits = order.reports.order_by("-number")[0]
-    for kind in ("report-version", "report-version-pdf", "report-version-json"):
+    for kind in ("report-version", "report-version-pdf", "report-version-json", "report-version-csv"):
         address = reverse(kind, args=[order.pk, waits.number])
         addresses.append(address)
         assert client.get(address).status_code == 404
