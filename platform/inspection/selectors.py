@@ -3,7 +3,7 @@
 import hashlib
 import zipfile
 from collections.abc import Iterator
-from typing import BinaryIO
+from pathlib import Path
 from uuid import UUID
 
 from accounts.models import Organisation
@@ -44,17 +44,15 @@ def files(report: AuditReport) -> list[str]:
     """The files of its pack, as the pack lists them. Raises `Damaged`."""
     if report.pack is None:
         return []
-    with _kept(report) as file, zipfile.ZipFile(file) as pack:
+    with zipfile.ZipFile(_kept(report)) as pack:
         return pack.namelist()
 
 
 def content(report: AuditReport, name: str) -> Iterator[bytes]:
     """One file of the pack, in blocks. Raises `NotFound` where there is none of this name, and `Damaged`."""
-    file = _kept(report)
-    if name not in zipfile.ZipFile(file).namelist():
-        file.close()
+    if name not in files(report):
         raise NotFound
-    return _blocks(file, name)
+    return _blocks(_kept(report), name)
 
 
 def whole(report: AuditReport) -> Iterator[bytes]:
@@ -62,27 +60,27 @@ def whole(report: AuditReport) -> Iterator[bytes]:
     return _blocks(_kept(report))
 
 
-def _kept(report: AuditReport) -> BinaryIO:
-    """The pack, open, its bytes compared with their digest. Raises `NotFound` and `Damaged`."""
+def _kept(report: AuditReport) -> Path:
+    """Where the pack lies, its bytes compared with their digest. Raises `NotFound` and `Damaged`."""
     if report.pack is None:
         raise NotFound
+    path = storage.path_of(report.pack.sha256)
     try:
-        file = storage.path_of(report.pack.sha256).open("rb")
+        with path.open("rb") as file:
+            same = hashlib.file_digest(file, "sha256").hexdigest() == report.pack.sha256
     except OSError as error:
         raise Damaged(code="audit.report-damaged") from error
-    if hashlib.file_digest(file, "sha256").hexdigest() != report.pack.sha256:
-        file.close()
+    if not same:
         raise Damaged(code="audit.report-damaged")
-    file.seek(0)
-    return file
+    return path
 
 
-def _blocks(file: BinaryIO, name: str = "") -> Iterator[bytes]:
-    with file:
-        if not name:
+def _blocks(path: Path, name: str = "") -> Iterator[bytes]:
+    if not name:
+        with path.open("rb") as file:
             while block := file.read(_BLOCK):
                 yield block
-            return
-        with zipfile.ZipFile(file) as pack, pack.open(name) as member:
-            while block := member.read(_BLOCK):
-                yield block
+        return
+    with zipfile.ZipFile(path) as pack, pack.open(name) as member:
+        while block := member.read(_BLOCK):
+            yield block
