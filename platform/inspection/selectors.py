@@ -50,9 +50,11 @@ def files(report: AuditReport) -> list[str]:
 
 def content(report: AuditReport, name: str) -> Iterator[bytes]:
     """One file of the pack, in blocks. Raises `NotFound` where there is none of this name, and `Damaged`."""
-    if name not in files(report):
-        raise NotFound
-    return _blocks(_kept(report), name)
+    path = _kept(report)
+    with zipfile.ZipFile(path) as pack:
+        if name not in pack.namelist():
+            raise NotFound
+    return _blocks(path, name)
 
 
 def whole(report: AuditReport) -> Iterator[bytes]:
