@@ -73,6 +73,9 @@ def _place(
         existing = _existing(request, intake)
         if existing is not None and says(existing, request, intake, replaces):
             return existing
+        parked = Order.objects.filter(conflicts_with=existing, content_hash=digest).first() if existing is not None else None
+        if parked is not None:
+            return parked
         if existing is not None and (existing.intake_id == intake.pk or request.priority != Priority.STAT):
             raise OrderConflict(Reason.ORDER_CONFLICT.say(accession=existing.accession), code=str(Reason.ORDER_CONFLICT))
         who = parties(request, intake)

@@ -119,3 +119,16 @@ def test_what_was_placed_before_moments_were_compared_is_still_the_same_order(si
     request = asked(actor_for(order.placed_by), OrderGiven(**site.wanted(str(order.intake_id), **number)))
     order.content_hash = services.content_hash(request, order.intake, as_written=True)
     assert order.content_hash != services.content_hash(request, order.intake) and services.says(order, request, order.intake)
+
+
+@pytest.mark.django_db
+def test_stat_that_was_parked_is_the_same_order_when_it_is_sent_again_with_its_file(site):
+    caller, number = site.caller(), {"system": "LIS", "number": "8"}
+    site.order(caller, placer=number)
+    parked, again = (
+        caller.post(
+            "/orders", site.wanted(site.upload(caller, vcf(400)), placer=number, priority="stat", stat_reason="sepsis")
+        ).json()
+        for _ in range(2)
+    )
+    assert parked["attention"] == "order.conflict" and again["id"] == parked["id"] and Order.objects.count() == 2
