@@ -5,7 +5,7 @@ import json
 import secrets
 from dataclasses import replace
 from datetime import timedelta
-from uuid import UUID, uuid4
+from uuid import UUID, uuid4, uuid5
 
 from django.db import transaction
 
@@ -41,13 +41,13 @@ def ask(*, actor: Actor, request: QuestionRequest, key: UUID | None = None) -> Q
     person = _person(actor)
     with transaction.atomic():
         User.objects.select_for_update().get(pk=person)  # one at a time: how many are open is counted below
-        known = Question.objects.filter(pk=key, asked_by_id=person).first() if key else None
+        pk = uuid5(person, str(key)) if key else uuid4()  # of this person alone: what others asked under a key, no answer tells
+        known = Question.objects.filter(pk=pk).first()
         if known is not None and known.content_sha256 == _digest(request):
             return known
         checked = asking.check(actor, request)
         asking.require_room(actor)
-        free = key is not None and not Question.objects.filter(pk=key).exists()
-        return _create(actor, person, checked, key if free and key else uuid4())
+        return _create(actor, person, checked, uuid4() if known else pk)
 
 
 def note_named(*, actor: Actor, request: QuestionRequest, error: InvalidQuestion) -> None:

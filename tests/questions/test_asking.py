@@ -1,6 +1,7 @@
 """Who asks what, as urgently as he may; what a question never is: STAT, of an order, or named like a patient."""
 
 from datetime import timedelta
+from uuid import uuid4, uuid5
 
 import pytest
 from django.db import IntegrityError, transaction
@@ -141,10 +142,17 @@ def test_only_models_that_concern_the_laboratory_can_be_asked(bench):
 
 
 def test_sent_twice_under_one_key_it_is_one_question_and_changed_it_is_another(bench):
-    first = bench.asks()
-    again = services.ask(actor=bench.actor, request=bench.wants(), key=first.pk)
-    other = services.ask(actor=bench.actor, request=bench.wants("embed"), key=first.pk)
+    key = uuid4()
+    first, again = (services.ask(actor=bench.actor, request=bench.wants(), key=key) for _ in range(2))
+    other = services.ask(actor=bench.actor, request=bench.wants("embed"), key=key)
     assert again == first and other != first and Question.objects.count() == 2
+
+
+def test_under_one_key_two_people_have_each_a_question_and_neither_learns_of_the_other(bench):
+    key, colleague = uuid4(), make_actor(role=Role.ANALYST, organisation=bench.laboratory)
+    mine, theirs = (services.ask(actor=actor, request=bench.wants(), key=key) for actor in (bench.actor, colleague))
+    assert (mine.pk, theirs.pk) == (uuid5(bench.actor.id, str(key)), uuid5(colleague.id, str(key)))
+    assert services.ask(actor=bench.actor, request=bench.wants(), key=theirs.pk) not in (mine, theirs)
 
 
 def test_nobody_has_more_open_questions_than_he_may(bench, monkeypatch):
