@@ -11,7 +11,7 @@ from dashboard.wording import PRIORITY_HINT, PRIORITY_WORD, counted, duration_ra
 from foundation.actor import Actor
 from foundation.errors import NotFound
 from questions import asking, foreseeing, offered, requests, selectors, services, text
-from questions.errors import InvalidQuestion
+from questions.errors import InvalidQuestion, QuestionConflict
 from questions.files import settings_of
 from questions.foreseeing import Foreseen
 from questions.models import Kind, Question
@@ -62,6 +62,8 @@ def submitted(at: Desk, typed: Typed) -> tuple[dict[str, object], Question | Non
     except InvalidQuestion as error:
         services.note_named(actor=at.actor, request=request, error=error)
         return _shown(at, typed, faults=error.fields), None
+    except QuestionConflict as error:  # the form comes back under a key of its own: sent once more, it is another question
+        return _shown(at, typed, known=error), None
 
 
 def counted_live(at: Desk, typed: Typed) -> dict[str, object]:
@@ -71,14 +73,20 @@ def counted_live(at: Desk, typed: Typed) -> dict[str, object]:
 
 
 def _shown(
-    at: Desk, typed: Typed, *, faults: Mapping[str, list[str]] | None = None, like: Question | None = None
+    at: Desk,
+    typed: Typed,
+    *,
+    faults: Mapping[str, list[str]] | None = None,
+    like: Question | None = None,
+    known: QuestionConflict | None = None,
 ) -> dict[str, object]:
     first = {"laboratory": str(at.laboratories[0].pk), "deployment": at.models[0].name if at.models else ""}
     values = {**USUAL, **first, **typed}
     request, errors = _request(at, values), faults or {}
     allowed = asking.priorities(at.actor, request)
     return {
-        "values": values, "errors": errors, "like": like, "key": uuid4(), "models": at.models, "laboratories": at.laboratories,
+        "values": values, "errors": errors, "like": like, "known": known, "key": uuid4(),
+        "models": at.models, "laboratories": at.laboratories,
         "summary": [(ANCHORS.get(name, f"id_{name}" if name else ""), words) for name, said in errors.items() for words in said],
         "kinds": [(value, Kind(value).label, words) for value, words in KINDS.items()],
         "strands": requests.STRANDS.items(), "poolings": requests.POOLINGS.items(),

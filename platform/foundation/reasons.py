@@ -256,6 +256,7 @@ class Reason(ReasonCode):
 
     # Questions about plain sequences.
     QUESTION_INVALID = "question.invalid", "Some of the question has to be corrected."
+    QUESTION_CONFLICT = "question.conflict", "Question {question} was asked already from this form, with other content."
     QUESTION_CANCELLED = "question.cancelled", "The question was cancelled."
     QUESTION_NOT_ANSWERED = "question.not-answered", "The question is not answered yet, or was cancelled."
 

@@ -1,7 +1,8 @@
 """Errors of the questions app.
 
 foundation.Refused
-└── InvalidQuestion    something of it must be corrected (field by field; a fault of the text with its line)
+├── InvalidQuestion    something of it must be corrected (field by field; a fault of the text with its line)
+└── QuestionConflict   its person has asked something else under the same key
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -18,3 +19,11 @@ class InvalidQuestion(Refused):
         super().__init__(Reason.QUESTION_INVALID.words, code=str(Reason.QUESTION_INVALID))
         self.fields = {name: list(said) for name, said in fields.items()}
         self.named = frozenset(named)
+
+
+class QuestionConflict(Refused):
+    """He asked something else under this key. `question`: that one."""
+
+    def __init__(self, question: UUID, short: str) -> None:
+        super().__init__(Reason.QUESTION_CONFLICT.say(question=short), code=str(Reason.QUESTION_CONFLICT))
+        self.question = question

@@ -22,7 +22,7 @@ from foundation.reasons import Reason
 from orders.models import Patient
 from questions import asking, hints
 from questions.asking import Checked
-from questions.errors import InvalidQuestion
+from questions.errors import InvalidQuestion, QuestionConflict
 from questions.models import Question
 from questions.requests import QuestionRequest
 from registry.models import Deployment
@@ -33,9 +33,10 @@ SEED_BITS = 53  # of a seed that is drawn: any program can hold it exactly
 
 
 def ask(*, actor: Actor, request: QuestionRequest, key: UUID | None = None) -> Question:
-    """Ask a question. Sent again under the same `key` with the same content it is the same question.
+    """Ask a question. Sent again under the same `key` with the same content it is the same question; a key is its person's own.
 
-    Raises `NotPermitted`, and `InvalidQuestion` with everything that has to be corrected; the caller gives that to `note_named`.
+    Raises `NotPermitted`, `QuestionConflict` where he asked something else under the key, and `InvalidQuestion` with everything
+    that has to be corrected; the caller gives that to `note_named`.
     """
     require(actor, Verb.ASK, request.laboratory_id)
     person = _person(actor)
@@ -43,11 +44,11 @@ def ask(*, actor: Actor, request: QuestionRequest, key: UUID | None = None) -> Q
         User.objects.select_for_update().get(pk=person)  # one at a time: how many are open is counted below
         pk = uuid5(person, str(key)) if key else uuid4()  # of this person alone: what others asked under a key, no answer tells
         known = Question.objects.filter(pk=pk).first()
-        if known is not None and known.content_sha256 == _digest(request):
-            return known
+        if known is not None:
+            return _the_same(known, request)
         checked = asking.check(actor, request)
         asking.require_room(actor)
-        return _create(actor, person, checked, uuid4() if known else pk)
+        return _create(actor, person, checked, pk)
 
 
 def note_named(*, actor: Actor, request: QuestionRequest, error: InvalidQuestion) -> None:
@@ -81,6 +82,12 @@ def may_cancel(actor: Actor, question: Question) -> bool:
     """Whether this person may stop it, as far as rights go."""
     mine = actor.id == question.asked_by_id and actor.may(Verb.ASK, question.organisation_id)
     return mine or (actor.may(Verb.ASK, question.organisation_id) and actor.may(Verb.CANCEL, question.organisation_id))
+
+
+def _the_same(known: Question, request: QuestionRequest) -> Question:
+    if known.content_sha256 != _digest(request):
+        raise QuestionConflict(known.pk, known.short)
+    return known
 
 
 def _create(actor: Actor, person: UUID, checked: Checked, pk: UUID) -> Question:

@@ -17,7 +17,7 @@ from foundation.errors import IllegalMove, NotFound, NotPermitted
 from orders.models import PatientIdentifier
 from orders.requests import SpecimenDetails
 from questions import asking, foreseeing, selectors, services
-from questions.errors import InvalidQuestion
+from questions.errors import InvalidQuestion, QuestionConflict
 from questions.models import Question
 from registry.services import register_deployment
 from tests.dashboard.people import logged_in
@@ -141,11 +141,12 @@ def test_only_models_that_concern_the_laboratory_can_be_asked(bench):
     assert bench.asks(deployment=free.name).run.deployment == free
 
 
-def test_sent_twice_under_one_key_it_is_one_question_and_changed_it_is_another(bench):
+def test_sent_twice_under_one_key_it_is_one_question_and_changed_it_is_a_conflict(bench):
     key = uuid4()
     first, again = (services.ask(actor=bench.actor, request=bench.wants(), key=key) for _ in range(2))
-    other = services.ask(actor=bench.actor, request=bench.wants("embed"), key=key)
-    assert again == first and other != first and Question.objects.count() == 2
+    with pytest.raises(QuestionConflict, match=first.short) as told:
+        services.ask(actor=bench.actor, request=bench.wants("embed"), key=key)
+    assert again == first and told.value.question == first.pk and Question.objects.count() == 1
 
 
 def test_under_one_key_two_people_have_each_a_question_and_neither_learns_of_the_other(bench):

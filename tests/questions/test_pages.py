@@ -1,6 +1,7 @@
 """The pages of questions: asked without losing a letter, seen by the laboratory alone, and cancelled by who may."""
 
 import re
+from uuid import uuid4
 
 import pytest
 from django.urls import reverse
@@ -97,6 +98,19 @@ def test_a_question_is_asked_on_the_page_and_read_there(bench):
     looks = set(Event.objects.filter(object_id=str(question.pk)).values_list("action", flat=True))
     assert files == [200, 404]
     assert looks == {"question.asked", "question.finished", "question.viewed", "question.downloaded"}
+
+
+def test_other_content_from_one_form_is_told_and_asked_as_another_question_when_sent_once_more(bench):
+    client = logged_in(Role.ANALYST, bench.laboratory)
+    typed = {"key": str(uuid4()), "text": ASKED, "kind": "score", "deployment": DEPLOYMENT, "strand": "both", "priority": "routine"}
+    client.post(reverse("question-new"), typed)
+    first, changed = Question.objects.get(), {**typed, "text": ASKED * 2}
+    told = client.post(reverse("question-new"), changed)
+    page = told.content.decode()
+    assert told.status_code == 409 and f"{first.short} was asked already" in page and reverse("question", args=[first.pk]) in page
+    assert ASKED * 2 in page and Question.objects.count() == 1
+    key = re.search(r'name="key" value="([^"]+)"', page)[1]
+    assert client.post(reverse("question-new"), {**changed, "key": key}).status_code == 302 and Question.objects.count() == 2
 
 
 def test_its_live_part_is_a_look_and_its_files_are_whole_once_it_is_answered(bench):

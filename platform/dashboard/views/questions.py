@@ -30,7 +30,9 @@ def question_new(request: ActorRequest) -> HttpResponse:
     if request.method == "GET":
         return render(request, "dashboard/question_new.html", question_form.opened(desk, request.GET.dict()))
     shown, asked = question_form.submitted(desk, request.POST.dict())
-    return redirect("question", pk=asked.pk) if asked else render(request, "dashboard/question_new.html", shown, status=422)
+    if asked is not None:
+        return redirect("question", pk=asked.pk)
+    return render(request, "dashboard/question_new.html", shown, status=409 if shown["known"] else 422)
 
 
 @require_POST
