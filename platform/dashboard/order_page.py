@@ -137,9 +137,7 @@ def live(actor: Actor, order: Order) -> dict[str, object]:
     }
 
 
-def whole(
-    actor: Actor, order: Order, parameters: Mapping[str, str], part: dict[str, object] | None = None
-) -> dict[str, object]:  # fmt: skip
+def whole(actor: Actor, order: Order, parameters: Mapping[str, str], part: dict[str, object] | None = None) -> dict[str, object]:
     """The live part, read already or not, and everything around it."""
     part = part or live(actor, order)
     seen, asked_for = cast(Outlook, part["outlook"]), cast(HoldRequest | None, part["request_to_hold"])
