@@ -30,6 +30,7 @@ class Entry:
     count: int = 0  # of what waits there
     also: Verb | None = None  # which opens it, too
     here: str = ""  # "page": this is it; "true": it leads to the page shown, which lies under it
+    daily: bool = True  # otherwise it stands under "More" where the bar would be too long
 
 
 ENTRIES = (
@@ -39,20 +40,28 @@ ENTRIES = (
     Entry("Specimens", "specimens", Verb.RECEIVE_SPECIMEN),
     Entry("Patients", "patients", Verb.VIEW_ORDER),
     Entry("Identity", "identity-checks", Verb.EDIT_IDENTITY),
-    Entry("Downtimes", "downtimes", Verb.LATE_ENTRY, also=Verb.DOWNTIME),
+    Entry("Downtimes", "downtimes", Verb.LATE_ENTRY, also=Verb.DOWNTIME, daily=False),
     Entry("Questions", "questions", Verb.ASK),
     Entry("Engine", "engine", Verb.VIEW_ENGINE),
     Entry("Drift", "drift", Verb.VIEW_DRIFT),
     Entry("Turnaround", "turnaround", Verb.VIEW_TURNAROUND),
-    Entry("Validation", "validation", Verb.PROPOSE_VALIDATION),
-    Entry("Audit", "audit", Verb.VIEW_AUDIT),
-    Entry("Retention", "retention", Verb.LEGAL_HOLD),
-    Entry("Clocks", "clocks", Verb.OFFER_TEST),
-    Entry("Webhooks", "webhooks", Verb.GRANT),
-    Entry("Providers", "providers", Verb.EDIT_PROVIDERS),
-    Entry("Sites", "sites", Verb.GRANT),
-    Entry("Programs", "programs", Verb.GRANT),
+    Entry("Validation", "validation", Verb.PROPOSE_VALIDATION, daily=False),
+    Entry("Audit", "audit", Verb.VIEW_AUDIT, daily=False),
+    Entry("Retention", "retention", Verb.LEGAL_HOLD, daily=False),
+    Entry("Clocks", "clocks", Verb.OFFER_TEST, daily=False),
+    Entry("Webhooks", "webhooks", Verb.GRANT, daily=False),
+    Entry("Providers", "providers", Verb.EDIT_PROVIDERS, daily=False),
+    Entry("Sites", "sites", Verb.GRANT, daily=False),
+    Entry("Programs", "programs", Verb.GRANT, daily=False),
 )
+ROOM = 8  # entries that the bar holds in one line at 1280 px
+
+
+def _parted(entries: list[Entry]) -> tuple[list[Entry], list[Entry]]:
+    """Those of the bar, and those under "More": nobody who has few looks for any there."""
+    if len(entries) <= ROOM:
+        return entries, []
+    return [entry for entry in entries if entry.daily], [entry for entry in entries if not entry.daily]
 
 
 def _marked(entry: Entry, path: str) -> Entry:
@@ -69,7 +78,7 @@ def zone_of(user: User) -> ZoneInfo:
 
 def plain() -> dict[str, Any]:
     """What a page says that knows nobody; nothing is read for it."""
-    return {"server_now": clock.now(), "demo": settings.DEMO, "zone": UTC, "entries": []}
+    return {"server_now": clock.now(), "demo": settings.DEMO, "zone": UTC, "entries": [], "more_entries": [], "more_here": False}
 
 
 def navigation(request: HttpRequest) -> dict[str, Any]:
@@ -86,6 +95,7 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
     tokens = any(request.actor.organisations(verb) for verb in FOR_PROGRAMS)
     waiting, stat = open_checks_count(request.actor)
     entries = [replace(one, count=waiting) if one.url_name == "identity-checks" else one for one in entries]
+    shown, more = _parted(entries)
     alarm = SimpleLazyObject(lambda: chain_page.alarm(request.actor))
     opened = request.actor.opened
     said = {
@@ -96,7 +106,9 @@ def navigation(request: HttpRequest) -> dict[str, Any]:
         "bell": bell,
         "organisation": organisation,
         "zone": zone,
-        "entries": entries,
+        "entries": shown,
+        "more_entries": more,
+        "more_here": any(entry.here for entry in more),
         "keeps_tokens": tokens,
     }
     return {**common, **said, "identity_stat": stat}

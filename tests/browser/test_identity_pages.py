@@ -62,12 +62,26 @@ def test_the_bar_is_one_line_where_most_waits(person):
     for mailbox in ("accessioner", "director"):
         page = person(mailbox).page
         assert mailbox == "director" or "1" in page.inner_text("header nav .waiting")
-        ends, lines = ends_of(page, "header nav a, header .bell, header .who button")
-        assert ends <= WIDE["width"] and max(lines) - min(lines) < 12
+        ends, lines = ends_of(page, "header nav > ul > li > a, header nav summary, header .bell, header .who button")
+        assert ends <= WIDE["width"]
+        assert max(lines) - min(lines) < 12, lines
         assert page.locator("header .who button").bounding_box()["height"] < 40
         assert ends_of(page, "td.c-do .btn")[0] <= WIDE["width"] - 24
         page.set_viewport_size(NARROW)
         assert page.evaluate("document.documentElement.scrollWidth") <= NARROW["width"]
+
+
+def test_what_a_director_opens_seldom_is_one_key_away_and_escape_gives_the_focus_back(person):
+    page = person("director").page
+    page.goto("/audit/")
+    more = page.locator("header nav summary")
+    assert "here" in (more.get_attribute("class") or "")
+    more.press("Enter")
+    expect(page.get_by_role("link", name="Retention")).to_be_visible()
+    assert serious(page) == []
+    page.get_by_role("link", name="Retention").press("Escape")
+    expect(page.get_by_role("link", name="Retention")).to_be_hidden()
+    expect(more).to_be_focused()
 
 
 def test_from_the_wrong_patient_to_the_order_of_the_right_one(person, checked):
