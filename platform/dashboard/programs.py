@@ -17,6 +17,7 @@ WORDS = {
     Verb.STAT: "Place orders as STAT, or make them STAT",
     Verb.VIEW_ORDER: "Read orders, their progress, and released results",
     Verb.VIEW_UNRELEASED: "Read results before they are released",
+    Verb.LATE_ENTRY: "Enter orders late, with the times of the paper they were taken on",
     Verb.CANCEL: "Cancel orders",
     Verb.HOLD: "Hold orders and let them go on",
     Verb.PROMOTE: "Make orders more or less urgent",

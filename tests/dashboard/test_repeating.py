@@ -19,7 +19,7 @@ from tests.factories import make_actor, make_provider, make_request
 from tests.reports.cases import patient
 
 pytestmark = pytest.mark.django_db
-LATER = {"repeats", "provider_id", "site_id", "performing_site_id"}  # what requests did not say at first
+LATER = {"repeats", "provider_id", "site_id", "performing_site_id", "late"}  # what requests did not say at first
 OKAFOR = {"mrn": "88·1204", "family_name": "Okafor", "given_name": "Ngozi"}
 
 
