@@ -73,8 +73,31 @@ class SafeAcknowledgements(bootsteps.StartStopStep):
         """Nothing to undo."""
 
 
-def _tried(call: Callable[..., object], *args: Any, **kwargs: Any) -> None:
+class SafeLoss(bootsteps.StartStopStep):
+    """A connection that is lost cannot end the worker while it is put away.
+
+    kombu gives unacknowledged messages back as it closes a connection, over a client that the event loop may have closed just
+    before: an AttributeError, which celery does not take for a loss. The messages lie under our keys, and `RestoreOwn` gives
+    them back with the next connection.
+    """
+
+    requires = ("celery.worker.consumer.connection:Connection",)
+
+    def start(self, consumer: Any) -> None:
+        """Wrap what the consumer does about a loss."""
+        plain = type(consumer).on_connection_error_after_connected
+
+        def lost(error: Exception) -> None:
+            _tried(plain, consumer, error, event="restore.connection_put_away_badly")
+
+        consumer.on_connection_error_after_connected = lost
+
+    def stop(self, consumer: Any) -> None:
+        """Nothing to undo."""
+
+
+def _tried(call: Callable[..., object], *args: Any, event: str = "restore.acknowledgement_dropped", **kwargs: Any) -> None:
     try:
         call(*args, **kwargs)
     except Exception as error:  # noqa: BLE001 -- the edge to kombu: the broker gives the message out again
-        log.warning("restore.acknowledgement_dropped", error=type(error).__name__)
+        log.warning(event, error=type(error).__name__)

@@ -60,7 +60,7 @@ class Command(BaseCommand):
         concurrency.ALIASES["custom"] = "engine_queue.pool:EnginePool"  # type: ignore[attr-defined]  # not in the stubs
         EnginePool.crew, EnginePool.drain_seconds = crew, options["drain_seconds"]
         StatConsumer.queues, StatConsumer.credits = tuple(map(tickets.stat_queue, crew.loaded)), options["stat_credits"]
-        app.steps["consumer"].update({StatConsumer, restore.RestoreOwn, restore.SafeAcknowledgements})
+        app.steps["consumer"].update({StatConsumer, restore.RestoreOwn, restore.SafeAcknowledgements, restore.SafeLoss})
         app.conf.broker_transport_options = {**app.conf.broker_transport_options, **restore.own_keys(options["name"])}
         app.conf.worker_enable_prefetch_count_reduction = False  # places are counted by the crew
         app.conf.worker_redirect_stdouts = False

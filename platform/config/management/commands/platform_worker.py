@@ -43,7 +43,7 @@ class Command(BaseCommand):
         from config.celery import app
 
         app.steps["worker"].add(KeepName)
-        app.steps["consumer"].update({restore.RestoreOwn, restore.SafeAcknowledgements})
+        app.steps["consumer"].update({restore.RestoreOwn, restore.SafeAcknowledgements, restore.SafeLoss})
         app.conf.broker_transport_options = {**app.conf.broker_transport_options, **restore.own_keys(name)}
         app.conf.worker_redirect_stdouts = False
         quiet = ["--without-gossip", "--without-mingle", "--without-heartbeat", "-l", "WARNING"]
