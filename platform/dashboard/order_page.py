@@ -56,6 +56,7 @@ _TITLES = {
     ("orders.order", "state.reported"): "Reported",
     ("orders.order", "state.cancelled"): "Cancelled",
     ("orders.order", "order.replaced"): "Replaced",
+    ("orders.order", "order.replacement_ended"): "What was to replace it came to nothing",
     ("orders.order", "state.entered_in_error"): "Entered in error",
     ("orders.order", "order.identity_decided"): "Identity check",
     ("orders.order", "order.conflict_settled"): "Order number settled",

@@ -12,7 +12,7 @@ from dashboard.placing import Desk
 from foundation.actor import Actor
 from foundation.errors import NotFound, Refused
 from orders import selectors, uploads
-from orders.models import Order
+from orders.models import STANDING, Order
 
 LEFT_OUT = frozenset({"stat_reason", "collected_fold"})  # why it cannot wait is said anew
 
@@ -42,8 +42,8 @@ def repeat(at: Desk, order: Order, data: Mapping[str, str]) -> Draft:
 
 
 def may_recollect(actor: Actor, order: Order) -> bool:
-    """Whether this person may order again on a new specimen because the first one was rejected, and nobody has."""
-    return order.specimen.state == "rejected" and may_repeat(actor, order) and not order.repeated_by.exists()
+    """Whether this person may order again on a new specimen because the first one was rejected, and no order of that stands."""
+    return order.specimen.state == "rejected" and may_repeat(actor, order) and not order.repeated_by.filter(STANDING).exists()
 
 
 def recollect(at: Desk, order: Order) -> Draft:

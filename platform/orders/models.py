@@ -34,6 +34,9 @@ __all__ = [
     "SpecimenCorrection",
 ]  # nouns with files of their own
 _PARTIES = ("ordering_organisation_id", "performing_laboratory_id")
+_ENDED_EARLY = ("cancelled", "rejected", "entered_in_error")
+STANDING = Q(accepted_at__isnull=False) | ~Q(state__in=_ENDED_EARLY)
+"""Orders that were accepted or may still be: one that ended before that is in no other's place."""
 
 
 class Sex(models.TextChoices):
@@ -206,7 +209,7 @@ class Order(models.Model):
     stated_mrn = models.CharField(max_length=80)  # verbatim; while identity is in question the patient row has no number
     repeats = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="repeated_by")
     stated = models.JSONField(default=dict, db_default={})  # the patient as the requester stated him, verbatim, whatever is decided
-    replaces = models.OneToOneField("self", on_delete=models.PROTECT, null=True, related_name="replaced_by")
+    replaces = models.ForeignKey("self", on_delete=models.PROTECT, null=True, related_name="replacements")  # one of them stands
     replaces_reason = models.CharField(max_length=300, blank=True, db_default="")  # in words: what was changed, and why
     specimen = models.ForeignKey(Specimen, on_delete=models.PROTECT)
     test_version = models.ForeignKey(TestVersion, on_delete=models.PROTECT)
@@ -261,6 +264,7 @@ class Order(models.Model):
                 condition=~Q(placer_number="") & Q(conflicts_with=None),
                 name="one_order_per_placer_number",
             ),
+            models.UniqueConstraint(fields=["replaces"], condition=STANDING, name="order_replaced_once"),
             models.CheckConstraint(condition=Q(priority__in=Priority.values), name="priority_known"),
             models.CheckConstraint(condition=_OF_ITS_PRIORITY, name="rank_of_priority"),
             models.CheckConstraint(
@@ -294,6 +298,11 @@ class Order(models.Model):
 
     def __str__(self) -> str:
         return self.accession
+
+    @property
+    def stands(self) -> bool:
+        """Whether it is one of `STANDING`."""
+        return self.accepted_at is not None or self.state not in _ENDED_EARLY
 
     @property
     def audit_organisation_id(self) -> UUID:

@@ -12,7 +12,7 @@ from foundation.reasons import Reason
 from orders import services
 from orders.errors import InvalidOrder, OrderConflict
 from orders.machines import IN_ERROR
-from orders.models import Order
+from orders.models import STANDING, Order
 from orders.remarks import remark
 from orders.requests import OrderRequest
 
@@ -46,7 +46,8 @@ def replace(
 ) -> Order:
     """Place an order instead of another, which is cancelled when the new one is accepted, unless it is closed.
 
-    As a rule that is the same transaction; while the new one waits for a decision who its patient is, the other goes on.
+    As a rule that is the same transaction; while the new one waits for a decision who its patient is, the other goes on. Where
+    the new one ends before it is accepted, it stays linked, and the other can be replaced again.
 
     `words` say what is changed and why; of an order that was for the wrong patient, that has been said. `told` as in
     `services.place`. Asking twice gives the same order. Raises what that raises, and `Replaced`, `NotReplaceable` or `Stale`;
@@ -69,11 +70,14 @@ def replace(
 
 
 def _asked_again(locked: Order, request: OrderRequest) -> bool:
-    """Whether this very replacement was placed before. Raises `Replaced` where another one was."""
-    successor = Order.objects.filter(replaces=locked).first()
-    if successor is not None and successor.intake_id != request.intake_id:
+    """Whether this very replacement was placed before. Raises `Replaced` where another one was, and stands."""
+    placed = Order.objects.filter(replaces=locked)
+    if placed.filter(intake_id=request.intake_id).exists():
+        return True
+    successor = placed.filter(STANDING).first()
+    if successor is not None:
         raise Replaced(f"Order {successor.accession} has replaced this one already. Change that one.", code="order.replaced")
-    return successor is not None
+    return False
 
 
 def _check(locked: Order, actor: Actor, request: OrderRequest, expected_edits: int) -> None:

@@ -129,7 +129,8 @@ class Linked:
     """Orders that an order stands instead of, and those that came after it, as far as somebody may see them."""
 
     replaces: Order | None
-    successor: Order | None  # replaces this one
+    successor: Order | None  # replaces this one …
+    given_up: list[Order]  # … and those that were to do so before, and ended before they were accepted
     repeats: Order | None
     repeated_by: list[Order]
 
@@ -138,11 +139,12 @@ def linked(actor: Actor, order: Order) -> Linked:
     """What this actor may see of the orders that an order is linked with."""
     before = [pk for pk in (order.replaces_id, order.repeats_id) if pk]
     either = _in_reach(actor).filter(Q(replaces=order.pk) | Q(repeats=order.pk) | Q(pk__in=before))
-    shown = "accession replaces_id replaces_reason repeats_id state placer_system placer_number specimen__state"
+    shown = "accession replaces_id replaces_reason repeats_id state placer_system placer_number accepted_at specimen__state"
     found = list(either.select_related("specimen").only(*shown.split()).order_by("placed_at"))
     return Linked(
         replaces=next((one for one in found if one.pk == order.replaces_id), None),
-        successor=next((one for one in found if one.replaces_id == order.pk), None),
+        successor=next((one for one in found if one.replaces_id == order.pk and one.stands), None),
+        given_up=[one for one in found if one.replaces_id == order.pk and not one.stands],
         repeats=next((one for one in found if one.pk == order.repeats_id), None),
         repeated_by=[one for one in found if one.repeats_id == order.pk],
     )

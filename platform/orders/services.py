@@ -160,6 +160,9 @@ def end(locked: Order, *, to: str, actor: Actor, reason: str, **changes: Any) ->
     for run in Run.objects.filter(order_id=locked.pk).exclude(state__in=["scored", "cancelled"]).order_by("created_at"):
         cancelling.cancel_run(run, actor=actor, reason=reason)
     hints.changed(locked)
+    if locked.replaces is not None and not locked.stands:
+        _tell_followed(locked.replaces, locked, actor, Reason(reason), action="order.replacement_ended")
+        hints.changed(locked.replaces)
 
 
 def content_hash(request: OrderRequest, intake: Intake, replaces: Order | None = None, *, as_written: bool = False) -> str:
@@ -259,9 +262,9 @@ def _followed(locked: Order, actor: Actor, reason: Reason, words: str) -> None:
     end(locked, to="cancelled", actor=actor, reason=str(reason), **changes)
 
 
-def _tell_followed(first: Order, order: Order, actor: Actor, reason: Reason) -> None:
+def _tell_followed(first: Order, order: Order, actor: Actor, reason: Reason, *, action: str = "") -> None:
     audit.record(
-        actor=actor, action=str(reason), obj=first, organisation_id=first.performing_laboratory_id, reason=str(reason),
+        actor=actor, action=action or str(reason), obj=first, organisation_id=first.performing_laboratory_id, reason=str(reason),
         facts={"by": str(order.pk)},
     )  # fmt: skip
 

@@ -1,6 +1,8 @@
 """Change an order from its page: the form comes filled in, on the same file, and the two pages lead to each other."""
 
 import re
+from dataclasses import replace
+from datetime import date
 from uuid import UUID
 
 import pytest
@@ -8,12 +10,13 @@ from django.test import Client
 from django.urls import reverse
 
 from accounts.roles import Role
-from orders import checking
+from orders import checking, identity_decisions
 from orders.models import Intake, Order
 from tests.dashboard.desk import Desk, vcf
 from tests.dashboard.people import Ward, logged_in, read, shown
 from tests.factories import make_organisation
-from tests.orders.test_replacing import put_in_place
+from tests.orders.people import check_of, seen
+from tests.orders.test_replacing import accessioner, another, put_in_place
 
 pytestmark = pytest.mark.django_db
 NEW = "/orders/new/"
@@ -72,6 +75,19 @@ def test_a_replacement_tells_the_placer_number_of_what_it_replaces(desk: Desk) -
     new = put_in_place(order)
     page = read(desk.client, "order", new.pk)
     assert 'id="placer">W-17' in page and f"given to order {order.accession}" in page and "agreed by telephone" in page
+
+
+def test_a_replacement_that_was_rejected_is_named_on_both_pages_and_the_order_is_changed_again(desk: Desk) -> None:
+    order = desk.ward.order()
+    request = another(order)
+    parked = put_in_place(order, request=replace(request, patient=replace(request.patient, birth_date=date(1971, 1, 31))))
+    assert 'id="successor"' in read(desk.client, "order", order.pk)
+    check = check_of(parked)
+    identity_decisions.reject(check=check, words="nobody knows", actor=accessioner(parked), expected=seen(check))
+    page = read(desk.client, "order", order.pk)
+    assert 'id="successor"' not in page and "What was to replace it came to nothing" in page and 'id="replace"' in page
+    assert f'class="given-up"><a href="{reverse("order", args=[parked.pk])}">' in page
+    assert 'id="replaced-order"' in read(desk.client, "order", parked.pk)
 
 
 def test_another_test_is_checked_on_the_kept_file(desk: Desk) -> None:

@@ -136,6 +136,17 @@ def test_a_recollection_is_the_same_order_on_a_new_specimen_linked_both_ways(war
     assert "Recollected for" in read(desk.client, "order", new.pk) and "you ordered on" not in read(desk.client, "worklist")
 
 
+def test_an_order_whose_recollection_was_rejected_is_ordered_again_once_more(ward: Ward) -> None:
+    order, requester, clerk = ward.order(), ward.requester(), make_actor(role=Role.ACCESSIONER, organisation=ward.laboratory)
+    post(accessioner(ward), order, do="reject", reason="specimen.leaked")
+    parked = ward.order(patient=replace(_of(order), birth_date=date(1971, 1, 31)), repeats=order.pk)
+    assert 'id="recollect"' not in read(requester, "order", order.pk)
+    check = check_of(parked)
+    identity_decisions.reject(check=check, words="nobody knows", actor=clerk, expected=seen(check))
+    page = read(requester, "order", order.pk)
+    assert 'id="recollect"' in page and parked.accession in page and "which ended before it was accepted" in page
+
+
 def test_an_order_whose_specimen_was_rejected_is_not_repeated_on_its_old_file(ward: Ward) -> None:
     order, requester = ward.order(), ward.requester()
     assert 'id="repeat"' in read(requester, "order", order.pk)

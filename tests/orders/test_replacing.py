@@ -11,7 +11,7 @@ from audit.models import Event
 from engine_queue.models import Job, Run
 from foundation.actor import Actor
 from foundation.errors import NotPermitted, Stale
-from orders import identity_decisions, replacing, services
+from orders import identity_decisions, replacing, selectors, services
 from orders.errors import InvalidOrder, OrderConflict
 from orders.models import Intake, Order
 from orders.requests import OrderRequest
@@ -107,6 +107,29 @@ def test_an_order_is_replaced_once() -> None:
         Order.objects.filter(pk=loose.pk).update(replaces=order)
 
 
+@pytest.mark.parametrize("ended", ["rejected", "cancelled"])
+def test_an_order_whose_replacement_ended_before_it_was_accepted_is_replaced_again(ended: str) -> None:
+    order = make_order()
+    request = another(order)
+    request = replace(request, patient=replace(request.patient, birth_date=date(1971, 1, 31)))
+    parked = put_in_place(order, request=request)
+    if ended == "rejected":
+        check = check_of(parked)
+        identity_decisions.reject(check=check, words="nobody knows", actor=accessioner(parked), expected=seen(check))
+    else:
+        services.cancel(actor=accessioner(parked), order=parked, reason="a slip", expected_edits=parked.edits)
+    assert put_in_place(order, request=request) == parked  # sent again, it is what it was
+    new = put_in_place(order)
+    order.refresh_from_db()
+    assert (order.state, order.cancelled_reason) == ("cancelled", f"Replaced by order {new.accession}: agreed by telephone")
+    links = selectors.linked(accessioner(order), order)
+    assert (links.successor, links.given_up, Order.objects.get(pk=parked.pk).replaces) == (new, [parked], order)
+    told = Event.objects.filter(object_id=str(order.pk), action__startswith="order.replace").order_by("id")
+    assert [(one.action, one.facts["by"]) for one in told] == [
+        ("order.replacement_ended", str(parked.pk)), ("order.replaced", str(new.pk)),
+    ]  # fmt: skip
+
+
 def test_an_order_that_somebody_changed_meanwhile_is_not_replaced() -> None:
     order = make_order()
     Order.objects.filter(pk=order.pk).update(edits=5)
@@ -128,7 +151,7 @@ def test_a_reported_order_stays_reported_and_is_linked() -> None:
     forge(order, state="reported")
     new = put_in_place(order)
     order.refresh_from_db()
-    assert (order.state, order.replaced_by) == ("reported", new)
+    assert (order.state, order.replacements.get()) == ("reported", new)
 
 
 @pytest.mark.parametrize("role", [Role.SERVICE, Role.REVIEWER])  # may place but not cancel; may neither

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Any
 from uuid import UUID
 
-from django.db.models import Max, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Exists, Max, OuterRef, Q, QuerySet, Subquery
 
 from audit.models import Event
 from foundation import clock
@@ -20,7 +20,7 @@ from orders.models import Order, Patient, PatientIdentifier, Specimen
 
 _RELATED = (
     "patient", "specimen", "intake", "performing_laboratory", "placed_by", "test_version__definition", "asked_by_fhir",
-    "replaced_by", "late_entry__downtime", "late_entry__taken_by",
+    "late_entry__downtime", "late_entry__taken_by",
 )  # fmt: skip
 Row = Order | FhirOrder
 SLOW = timedelta(minutes=1)  # a check takes seconds, as a rule
@@ -126,7 +126,9 @@ def replaced(order: Order) -> UUID | None:
 
 def _orders(actor: Actor) -> QuerySet[Order]:
     before = Order.objects.for_actor(actor).filter(pk=OuterRef("replaces_id")).values("pk")
-    rows: QuerySet[Order] = Order.objects.for_actor(actor).select_related(*_RELATED).annotate(replaced_in_reach=Subquery(before))
+    after = Order.objects.filter(replaces=OuterRef("pk"), accepted_at__isnull=False)
+    rows: QuerySet[Order] = Order.objects.for_actor(actor).select_related(*_RELATED)
+    rows = rows.annotate(replaced_in_reach=Subquery(before), was_replaced=Exists(after))
     return rows.defer("intake__problems", "intake__facts")
 
 

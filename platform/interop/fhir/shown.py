@@ -215,7 +215,7 @@ def _why(order: Order) -> Reason:
     if order.state == "entered_in_error":
         return Reason.ORDER_WRONG_PATIENT
     if order.state == "cancelled":
-        return Reason.ORDER_REPLACED if hasattr(order, "replaced_by") else Reason.ORDER_CANCELLED
+        return Reason.ORDER_REPLACED if getattr(order, "was_replaced", False) else Reason.ORDER_CANCELLED
     if order.specimen.state == "rejected":
         return Reason.SPECIMEN_REJECTED
     return Reason.IDENTITY_REJECTED if order.conflicts_with_id is None else Reason.CONFLICT_REFUSED
