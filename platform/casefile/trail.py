@@ -80,7 +80,11 @@ def order_numbered(actor: Actor, accession: str) -> Order | None:
 
 def trail(actor: Actor, order: Order, *, part: str = "", page: int = 1) -> Trail:
     """What happened, as far as this auditor's laboratory keeps it."""
-    rows = _events(actor, order, part)
+    return page_of(_events(actor, order, part), part, page)
+
+
+def page_of(rows: QuerySet[Event], part: str, page: int) -> Trail:
+    """That page of these events; of pages that there are not, the nearest."""
     total = rows.count()
     pages = max(1, -(-total // PAGE))
     page = min(max(1, page), pages)

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from zoneinfo import ZoneInfo
 
+from accounts.roles import Verb
 from dashboard import question_picture, reading
 from dashboard.question_picture import Picture
 from dashboard.wording import between, counted, flag, ordinal
@@ -77,6 +78,7 @@ def shown(actor: Actor, question: Question, asked: Mapping[str, str], zone: Zone
         "why": _why(standing), "answers": [_shown(question, one) for one in found if one.there],
         "settings": settings_words(question), "files": files.offered(question) if standing.state == "scored" else [],
         "may_cancel": standing.open and services.may_cancel(actor, question), "page": page,
+        "may_audit": actor.may(Verb.VIEW_AUDIT, question.organisation_id),
         "pages": -(-question.sequences // SEQUENCES), "provenance": next((one for one in found if one.there), None),
         "attention": flag(question.attention) if question.attention else "",
     }  # fmt: skip

@@ -58,6 +58,11 @@ def trail(actor: Actor, seen: Order) -> None:
     reads.seen(actor=actor, action="audit.viewed", obj=seen, organisation_id=seen.performing_laboratory_id)
 
 
+def question_trail(actor: Actor, seen: Question) -> None:
+    """Somebody has the audit trail of a question before him."""
+    reads.seen(actor=actor, action="audit.viewed", obj=seen, organisation_id=seen.organisation_id)
+
+
 def export(actor: Actor, taken: Order) -> None:
     """Somebody took its audit trail away; each time is an event."""
     with transaction.atomic():

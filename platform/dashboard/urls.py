@@ -113,6 +113,7 @@ urlpatterns: list[URLPattern | URLResolver] = [
     path("questions/<uuid:pk>/", questions.question, name="question"),
     path("questions/<uuid:pk>/live", questions.question_live, name="question-live"),
     path("questions/<uuid:pk>/cancel", questions.question_cancel, name="question-cancel"),
+    path("questions/<uuid:pk>/audit", audit.question_audit, name="question-audit"),
     path("questions/<uuid:pk>/files/<str:name>", questions.question_file, name="question-file"),
     path("audit/reports/", audit_reports.audit_reports, name="audit-reports"),
     path("audit/reports/new/<slug:kind>/", audit_reports.audit_report_new, name="audit-report-new"),

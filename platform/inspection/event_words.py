@@ -16,7 +16,7 @@ OBJECTS = {
     "engine_queue.run": "run", "engine_queue.job": "job", "casefile.draft": "draft", "casefile.comment": "comment",
     "casefile.attachment": "file", "reports.reportversion": "report version", "inspection.auditreport": "audit report",
     "interop.fhirorder": "request by FHIR", "accounts.breakglass": "break-glass",
-    "reports.reportdelivery": "delivery", "reports.critical": "critical result",
+    "questions.question": "question", "reports.reportdelivery": "delivery", "reports.critical": "critical result",
 }  # fmt: skip
 _FACTS = {"from": "before", "to": "now", "items": "records", "nevertheless": "placed nevertheless"}
 _NAMING = frozenset({"version", "token", "check", "request", "identifier"})
@@ -39,6 +39,7 @@ _WORDS = {
     "delivery.made": "Report is to be delivered", "critical.marked": "Marked as critical",
     "critical.called": "Called with the critical result", "critical.escalated": "Told that nobody has read it back",
     "recipient.named": "Named a recipient of the reports", "recipient.ended": "Took a recipient off",
+    "question.viewed": "Looked at the question", "question.downloaded": "Took the answer as a file",
     "question.named_somebody": "Asked a question that named the patient", "intake.received": "Input received",
 }  # fmt: skip
 

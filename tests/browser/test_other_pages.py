@@ -45,7 +45,7 @@ ELSEWHERE = {
     "worklist", "login", "order-new", "order", "order-cancel", "engine", "bulk-new", "bulk", "order-urgency", "order-delay",
     "notifications", "clocks", "calendar", "turnaround", "webhooks", "order-identity", "order-wrong-patient", "patient",
     "order-audit", "specimens", "specimen", "providers", "sites", "test", "api-tokens", "api", "asked", "order-conflict",
-    "questions", "question-new", "question", "order-review", "order-sign", "order-correct", "validation",
+    "questions", "question-new", "question", "question-audit", "order-review", "order-sign", "order-correct", "validation",
     "order-recipients", "order-critical",
 }  # fmt: skip
 # Parts of pages, files, and addresses that take a form.

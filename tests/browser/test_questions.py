@@ -51,6 +51,12 @@ def test_a_question_is_asked_by_keyboard_and_its_answer_taken_away(person, serve
         page.click("text=answer.json")
     said = json.loads(taken.value.path().read_text())
     assert [one["name"] for one in said["sequences"]] == ["lexA", "other"] and said["use"] == "research use, no report"
+    director = person("director").page
+    director.goto(f"{page.url}audit")
+    expect(director.locator(".trail")).to_contain_text("Took the answer as a file")
+    pictured(director, "question-audit")
+    director.set_viewport_size(NARROW)
+    assert director.evaluate("document.documentElement.scrollWidth") <= NARROW["width"] and serious(director) == []
     page.set_viewport_size(NARROW)
     for address in (page.url, "/questions/", "/questions/new/"):
         page.goto(address)

@@ -57,7 +57,7 @@ OF_A_PATIENT, PATIENTS = ["patient", "patient-merge"], ["patients"]
 OF_A_NUMBER = ["order-conflict", "asked"]  # who gets them: tests/interop/fhir/test_settling
 OF_A_MERGE = ["patient-unmerge"]  # who gets it: test_patient_pages
 OF_QUESTIONS = ["questions", "question-new"]
-OF_A_QUESTION = ["question", "question-live", "question-file"]  # and who asks, sees and cancels which: tests/questions/test_pages
+OF_A_QUESTION = ["question", "question-live", "question-file", "question-audit"]  # who gets which: tests/questions/test_pages
 TO_ASK = ["question-check", "question-cancel", "audit-chain-check"]  # by POST alone
 AUDIT_REPORTS = [  # who gets them: test_audit_reports_page
     "audit-reports", "audit-report-new", "audit-report", "audit-report-live", "audit-report-withdraw", "audit-report-file",
@@ -144,7 +144,7 @@ def address(name: str, order: Order) -> str:
         **dict.fromkeys([*AUDIT_REPORTS[2:5], *OF_A_DOWNTIME[1:]], order.pk),
         "audit-report-new": "order",
         "break-glass-opening": order.pk,
-        **dict.fromkeys(["question", "question-live", "question-cancel"], order.pk),
+        **dict.fromkeys(["question", "question-live", "question-cancel", "question-audit"], order.pk),
     }
     numbers |= dict.fromkeys([*ROWS, "drift-stream", "drift-call"], order.pk)
     if name in [*OF_A_DRAFT, *TO_REPEAT, OF_TOKENS[1]]:

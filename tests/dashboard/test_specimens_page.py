@@ -1,6 +1,7 @@
 """The reception page, the page of one specimen, and what a requester reads of a rejection."""
 
 from dataclasses import replace
+from datetime import date
 
 import pytest
 from django.db import connection
@@ -12,11 +13,13 @@ from accounts.roles import Role
 from casefile.models import Draft
 from dashboard import local_time
 from foundation import clock
+from orders import identity_decisions
 from orders.models import Order
 from orders.requests import PatientDetails
 from tests.dashboard.desk import Desk
 from tests.dashboard.people import Ward, logged_in, read, shown
-from tests.factories import make_provider, make_request
+from tests.factories import make_actor, make_provider, make_request
+from tests.orders.people import check_of, seen
 
 pytestmark = pytest.mark.django_db
 

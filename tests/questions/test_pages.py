@@ -76,6 +76,8 @@ def test_the_laboratory_sees_its_questions_and_nobody_else_does(bench, role):
     assert colleague.post(reverse("question-check"), {"text": ASKED}).status_code == (200 if may else 404)
     cancel = reverse("question-cancel", args=[question.pk])
     assert stranger.post(cancel).status_code == 404 and colleague.get(cancel).status_code == 405
+    trails = [client.get(reverse("question-audit", args=[question.pk])).status_code for client in (colleague, stranger)]
+    assert trails == [200 if role in {"director", "auditor"} else 403 if may else 404, 404]
     expected = 302 if role in {"analyst", "director"} else 409 if may else 404
     assert colleague.post(cancel).status_code == expected
 
@@ -98,6 +100,26 @@ def test_a_question_is_asked_on_the_page_and_read_there(bench):
     looks = set(Event.objects.filter(object_id=str(question.pk)).values_list("action", flat=True))
     assert files == [200, 404]
     assert looks == {"question.asked", "question.finished", "question.viewed", "question.downloaded"}
+
+
+def test_an_auditor_finds_what_happened_to_a_question_and_who_looked_and_no_sequence_of_it(bench):
+    question, other, auditor = bench.asks("score", ASKED), bench.asks(), logged_in(Role.AUDITOR, bench.laboratory)
+    read(logged_in(Role.REVIEWER, bench.laboratory), "question", question.pk)
+    answer("score")
+    trail = reverse("question-audit", args=[question.pk])
+    for said in (question.short, f" {question.short.removeprefix('Q-').lower()} "):
+        assert auditor.get(reverse("audit"), {"order": said})["Location"] == trail
+    for said in ("Q-00000000", "Q-ZZZZZZZZ", f"{question.short}0"):
+        assert "No order and no question" in auditor.get(reverse("audit"), {"order": said}).content.decode()
+    page = read(auditor, "question-audit", question.pk)
+    for words in ("Question asked", "Looked at the question", "Question finished", "sequences 1"):
+        assert words in page, words
+    assert ASKED not in page and str(other.run_id) not in page and f'href="{reverse("question", args=[question.pk])}"' not in page
+    assert "Question asked" not in read(auditor, "question-audit", question.pk, part="reads")
+    director = logged_in(Role.DIRECTOR, bench.laboratory)
+    assert "Looked at the audit trail" in read(director, "question-audit", question.pk, part="reads")
+    assert f'id="audit-link" href="{trail}"' in read(director, "question", question.pk)
+    assert "audit-link" not in read(logged_in(Role.ANALYST, bench.laboratory), "question", question.pk)
 
 
 def test_other_content_from_one_form_is_told_and_asked_as_another_question_when_sent_once_more(bench):

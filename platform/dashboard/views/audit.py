@@ -1,4 +1,4 @@
-"""The audit tab of an order, and the chain over all events."""
+"""The audit tabs of an order and of a question, and the chain over all events."""
 
 from uuid import UUID
 
@@ -9,7 +9,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts.middleware import ActorRequest
 from accounts.roles import Verb
-from casefile import trail
+from casefile import question_trail, trail
 from dashboard import audit_page, chain_page, reading
 from dashboard.context import zone_of
 from dashboard.views.responses import page
@@ -21,13 +21,16 @@ from oversight import checks
 @require_safe
 @page
 def audit(request: ActorRequest) -> HttpResponse:
-    """One field: the number of the order whose trail is wanted."""
+    """One field: the number of the order or question whose trail is wanted."""
     if not request.actor.organisations(Verb.VIEW_AUDIT):
         raise PermissionDenied("Your role does not include the audit trail.")
     said = request.GET.get("order", "").replace("\0", "").strip()[:40]
     found = trail.order_numbered(request.actor, said) if said else None
     if found is not None:
         return redirect("order-audit", pk=found.pk)
+    question = question_trail.question_numbered(request.actor, said)
+    if question is not None:
+        return redirect("question-audit", pk=question.pk)
     return render(request, "dashboard/audit_find.html", {"said": said})
 
 
@@ -63,6 +66,19 @@ def order_audit(request: ActorRequest, pk: UUID) -> HttpResponse:
     order = _order(request, pk)
     reading.trail(request.actor, order)
     return render(request, "dashboard/audit.html", audit_page.page(request.actor, order, request.GET, zone_of(request.user)))
+
+
+@require_safe
+@page
+def question_audit(request: ActorRequest, pk: UUID) -> HttpResponse:
+    """Everything that happened to a question, and who looked."""
+    try:
+        question = question_trail.question_to_audit(request.actor, pk)
+    except NotPermitted as error:
+        raise PermissionDenied(str(error)) from error
+    reading.question_trail(request.actor, question)
+    shown = audit_page.of_question(request.actor, question, request.GET, zone_of(request.user))
+    return render(request, "dashboard/question_audit.html", shown)
 
 
 @require_safe
