@@ -102,9 +102,8 @@ def test_an_order_is_replaced_once() -> None:
     put_in_place(order)
     with pytest.raises(replacing.Replaced, match="has replaced this one already"):
         put_in_place(order)
-    loose = make_order()
-    with pytest.raises(IntegrityError), transaction.atomic():
-        Order.objects.filter(pk=loose.pk).update(replaces=order)
+    with pytest.raises(IntegrityError, match="order_replaced_once"):
+        forge(make_order(), replaces=order)
 
 
 @pytest.mark.parametrize("ended", ["rejected", "cancelled"])
