@@ -161,7 +161,7 @@ def end(locked: Order, *, to: str, actor: Actor, reason: str, **changes: Any) ->
         cancelling.cancel_run(run, actor=actor, reason=reason)
     hints.changed(locked)
     if locked.replaces is not None and not locked.stands:
-        _tell_followed(locked.replaces, locked, actor, Reason(reason), action="order.replacement_ended")
+        _tell_followed(locked.replaces, locked, actor, reason, action="order.replacement_ended")
         hints.changed(locked.replaces)
 
 
@@ -262,7 +262,7 @@ def _followed(locked: Order, actor: Actor, reason: Reason, words: str) -> None:
     end(locked, to="cancelled", actor=actor, reason=str(reason), **changes)
 
 
-def _tell_followed(first: Order, order: Order, actor: Actor, reason: Reason, *, action: str = "") -> None:
+def _tell_followed(first: Order, order: Order, actor: Actor, reason: Reason | str, *, action: str = "") -> None:
     audit.record(
         actor=actor, action=action or str(reason), obj=first, organisation_id=first.performing_laboratory_id, reason=str(reason),
         facts={"by": str(order.pk)},
