@@ -44,6 +44,7 @@ _COLUMNS: dict[str, Callable[[Order], str | int | datetime | None]] = {
     "late": lambda order: "yes" if _late(order) else "no",
     "on_hold": lambda order: flag(order.hold_reason) if order.hold_reason else "",
     "needs_attention": lambda order: " ".join(flag(code) for code in needs.codes(order)),
+    "asked_on_paper": lambda order: getattr(getattr(order, "late_entry", None), "requested_at", None),  # of one entered late
 }
 
 

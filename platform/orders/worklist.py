@@ -36,6 +36,7 @@ TOLD = (  # columns of an order that goes into a file
     "accession", "priority", "state", "stated_mrn", "patient__family_name", "patient__given_name", "patient__birth_date",
     "test_version", "items_total", "ordering_organisation", "assignee", "placed_at", "result_due", "report_due", "scored_at",
     "ended_at", "clock_stopped_at", "hold_reason", "attention", "attention_also",
+    "late_entry__requested_at",
 )  # fmt: skip
 _NAMED = (
     Prefetch("test_version", TestVersion.objects.select_related("definition").only("definition__name")),
@@ -200,7 +201,7 @@ def _page(sides: list[QuerySet[Order]], key: Key, cursor: Cursor | None, size: i
 
 def _shown(ids: list[UUID]) -> list[Order]:
     """What a row of the worklist says, in the order of the ids; long columns stay where they are."""
-    related = ("patient", "test_version__definition", "intake", "assignee", "left_by", "ordering_organisation")
+    related = ("patient", "test_version__definition", "intake", "assignee", "left_by", "ordering_organisation", "late_entry")
     rows = Order.objects.filter(pk__in=ids).select_related(*related).prefetch_related("patient__identifiers")
     found = {order.pk: order for order in rows.defer(*UNSAID)}
     return [found[pk] for pk in ids if pk in found]
@@ -208,7 +209,7 @@ def _shown(ids: list[UUID]) -> list[Order]:
 
 def _told(ids: list[UUID]) -> list[Order]:
     """What a line of a file says, in the order of the ids: no other column is read, and of what many orders name, each once."""
-    rows = Order.objects.filter(pk__in=ids).select_related("patient").only(*TOLD)
+    rows = Order.objects.filter(pk__in=ids).select_related("patient", "late_entry").only(*TOLD)
     found = rows.prefetch_related(*_NAMED).in_bulk()
     return [found[pk] for pk in ids if pk in found]
 

@@ -1,5 +1,7 @@
 """Downtimes on pages: who opens which, what an accessioner enters late, and how a list is settled and closed."""
 
+from datetime import datetime
+
 import pytest
 from django.test import Client
 from django.urls import reverse
@@ -9,7 +11,8 @@ from dashboard import local_time
 from foundation import clock
 from orders.models import Downtime, DowntimeLine, LateEntry, Order
 from tests.dashboard.people import logged_in, read
-from tests.factories import make_organisation, make_ready_intake
+from tests.dashboard.test_worklist_deeds import exported
+from tests.factories import make_order, make_organisation, make_ready_intake, make_user
 from tests.orders.downtime import Down
 
 pytestmark = pytest.mark.django_db
@@ -99,6 +102,15 @@ def test_the_list_is_ticked_with_a_note_and_closed_and_taken_as_csv(down) -> Non
     assert "is closed." in director.post(page, closing, follow=True).content.decode()
     told = director.get(reverse("downtime.csv", args=[downtime.pk])).content.decode()
     assert order.accession in told and "'=result" in told and told.count("compared") == 3
+
+
+def test_worklist_and_its_file_say_which_orders_were_entered_late_and_when_they_were_asked_for(down) -> None:
+    late, other = down.enter(down.open()), make_order(intake=make_ready_intake(test_version=down.test))
+    page = read(client(down, Role.DIRECTOR), "worklist")
+    assert page.count("entered late, asked for on paper") == 1
+    _, rows = exported(make_user(role=Role.DIRECTOR, organisation=down.laboratory))
+    told = {row["accession"]: row["asked_on_paper"] for row in rows}
+    assert datetime.fromisoformat(told[late.accession]) == down.at(hours=3).replace(microsecond=0) and told[other.accession] == ""
 
 
 def test_the_stat_list_has_a_number_that_its_downtime_names(down) -> None:
