@@ -19,6 +19,7 @@ from foundation.actor import Actor
 from foundation.errors import NotFound, Refused
 from foundation.printable import is_printable
 from orders import hints
+from orders.downtimes import lines
 from orders.errors import InvalidOrder
 from orders.models import Order
 from orders.remarks import LONG, remark
@@ -71,6 +72,7 @@ def call(
     repeated = remark(read_back, field="read_back", most=LONG) if outcome == Outcome.READ_BACK else ""
     beside = remark(words, field="words")
     with transaction.atomic():
+        down = lines.around(critical.organisation_id, called_at)
         Order.objects.select_for_update(of=("self",)).get(pk=critical.order_id)
         locked = Critical.objects.select_for_update(of=("self",)).select_related("order").get(pk=critical.pk)
         if locked.state != "open":
@@ -85,6 +87,8 @@ def call(
         if outcome == Outcome.READ_BACK:
             audit.transition(CRITICAL, locked, to="read_back", actor=actor, closed_at=made.at)
         _note(locked, "critical.called", actor, facts)
+        came = f"Called with the critical result: {made.whom}, {made.get_outcome_display()}"
+        lines.told(down, locked.order, key=f"call {made.pk}", words=came)
     return made
 
 

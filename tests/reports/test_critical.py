@@ -17,6 +17,7 @@ from inspection import selectors as inspected
 from inspection import services as inspection
 from notices.models import Delivery as Sent
 from notices.models import Receipt
+from orders.downtimes import records
 from orders.errors import InvalidOrder
 from outbox import services as outbox
 from reports import critical, critical_notices
@@ -71,6 +72,17 @@ def test_only_a_call_that_was_read_back_closes_it_and_all_attempts_stay(marked, 
 
 
 @pytest.mark.parametrize("role", [Role.REQUESTER, Role.ACCESSIONER, Role.ANALYST, Role.SERVICE, Role.AUDITOR])
+def test_a_call_in_a_downtime_is_a_line_to_reconcile_and_one_outside_of_it_is_none(marked, lab, order):
+    begin = {"laboratory_id": order.performing_laboratory_id, "what": "pages", "words": "moved", "began_at": marked.marked_at}
+    downtime = records.open_downtime(actor=lab.actor(Role.DIRECTOR), **begin)
+    called(marked, lab)
+    line = downtime.lines.get(kind="told")
+    assert (line.order, line.words, line.added_by) == (order, "Called with the critical result: Dr Called, not reached", None)
+    records.end(actor=lab.actor(Role.DIRECTOR), downtime=downtime, ended_at=clock.now())
+    called(marked, lab)
+    assert downtime.lines.filter(kind="told").count() == 1
+
+
 def test_nobody_but_reviewers_and_directors_marks_and_never_without_a_reason(order, lab, role):
     with pytest.raises(NotPermitted):
         critical.mark(order=order, actor=lab.actor(role), reason="x")

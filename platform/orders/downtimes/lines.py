@@ -1,10 +1,12 @@
 """The reconciliation list of a downtime: what the platform finds, what a person adds, and the ticks of people."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import Any
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 from django.db import connection, transaction
+from django.db.models import Q
 
 from accounts.roles import Verb
 from accounts.services import require
@@ -91,6 +93,24 @@ def add(*, actor: Actor, downtime: Downtime, kind: str, accession: str, words: s
         )  # fmt: skip
         tell(locked, "downtime.noted", actor, {"line": made.pk, "order": str(order.pk) if order else ""})
     return made
+
+
+def around(laboratory_id: UUID, at: datetime | None) -> list[Downtime]:
+    """The open downtimes of a laboratory that a moment lies in, locked: before any order, as whoever looks for lines does it."""
+    if at is None:
+        return []
+    open_ = Downtime.objects.filter(organisation_id=laboratory_id, state="open", began_at__lte=at)
+    within = open_.filter(Q(ended_at=None) | Q(ended_at__gte=at))
+    return list(within.select_for_update(of=("self",)).order_by("pk"))
+
+
+def told(downtimes: Iterable[Downtime], order: Order, *, key: str, words: str) -> None:
+    """A line for what was told by telephone about an order, in each of these downtimes that `around` has locked."""
+    for one in downtimes:
+        DowntimeLine.objects.create(
+            organisation_id=one.organisation_id, downtime=one, kind=LineKind.TOLD, key=key, order=order, words=words[:300],
+            added_at=clock.now(),
+        )  # fmt: skip
 
 
 def look_again(*, actor: Actor, downtime: Downtime) -> int:
