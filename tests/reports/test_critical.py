@@ -71,7 +71,6 @@ def test_only_a_call_that_was_read_back_closes_it_and_all_attempts_stay(marked, 
     assert "truncates" not in str(list(Event.objects.values_list("facts", flat=True)))
 
 
-@pytest.mark.parametrize("role", [Role.REQUESTER, Role.ACCESSIONER, Role.ANALYST, Role.SERVICE, Role.AUDITOR])
 def test_a_call_in_a_downtime_is_a_line_to_reconcile_and_one_outside_of_it_is_none(marked, lab, order):
     begin = {"laboratory_id": order.performing_laboratory_id, "what": "pages", "words": "moved", "began_at": marked.marked_at}
     downtime = records.open_downtime(actor=lab.actor(Role.DIRECTOR), **begin)
@@ -83,6 +82,7 @@ def test_a_call_in_a_downtime_is_a_line_to_reconcile_and_one_outside_of_it_is_no
     assert downtime.lines.filter(kind="told").count() == 1
 
 
+@pytest.mark.parametrize("role", [Role.REQUESTER, Role.ACCESSIONER, Role.ANALYST, Role.SERVICE, Role.AUDITOR])
 def test_nobody_but_reviewers_and_directors_marks_and_never_without_a_reason(order, lab, role):
     with pytest.raises(NotPermitted):
         critical.mark(order=order, actor=lab.actor(role), reason="x")
