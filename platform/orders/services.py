@@ -20,7 +20,7 @@ from foundation import clock
 from foundation.actor import Actor
 from foundation.errors import Refused, Stale
 from foundation.reasons import Reason
-from orders import duplicates, estimates, hints, holds, identity, needs, promise, urgency
+from orders import duplicates, endings, estimates, hints, holds, identity, needs, promise, urgency
 from orders.accession import named, next_accession
 from orders.downtimes import late
 from orders.duplicates import LooksDuplicate
@@ -159,6 +159,8 @@ def end(locked: Order, *, to: str, actor: Actor, reason: str, **changes: Any) ->
     holds.end(locked)
     for run in Run.objects.filter(order_id=locked.pk).exclude(state__in=["scored", "cancelled"]).order_by("created_at"):
         cancelling.cancel_run(run, actor=actor, reason=reason)
+    if to == "cancelled":
+        endings.report(locked, actor)
     hints.changed(locked)
     if locked.replaces is not None and not locked.stands:
         _tell_followed(locked.replaces, locked, actor, reason, action="order.replacement_ended")

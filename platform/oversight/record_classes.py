@@ -47,8 +47,8 @@ CLASSES = (
     RecordClass(
         "drafts", "Drafts of orders that have ended", "what was typed", "it was placed, discarded or ended by itself", 30, 7,
         "SELECT d.id, d.organisation_id, '', d.ended_at, array_remove(ARRAY[CASE WHEN retention_held(d.organisation_id, d.order_id,"
-        " NULL, d.created_at) THEN 'legal-hold' END], NULL) FROM casefile_draft d"
-        " WHERE d.state <> 'open' AND retention_over(d.organisation_id, 'drafts', d.ended_at - %(ahead)s)",
+        " (SELECT patient_id FROM orders_order WHERE id = d.order_id), d.created_at) THEN 'legal-hold' END], NULL)"
+        " FROM casefile_draft d WHERE d.state <> 'open' AND retention_over(d.organisation_id, 'drafts', d.ended_at - %(ahead)s)",
     ),
     RecordClass(
         "notices", "Notices", "what people were told, who read it, and what left by e-mail or webhook", "it was told", 731, 90,

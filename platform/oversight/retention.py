@@ -7,7 +7,7 @@ from typing import Any
 from uuid import UUID
 
 import structlog
-from django.db import IntegrityError, connection, transaction
+from django.db import IntegrityError, OperationalError, connection, transaction
 from django.db.models import F
 
 from accounts.roles import Verb
@@ -23,8 +23,9 @@ log = structlog.get_logger(__name__)
 LOCK = 7_310_553  # of the advisory lock: one process deletes
 BATCH = 200
 SOON = timedelta(days=30)
+_PATIENCE = "SET LOCAL statement_timeout = '10min'"  # an order of a whole genome has millions of rows
 _FOUND = """
-    SELECT id, place, name, since, since + make_interval(days => retention_days(place, %(class)s)), blocks
+    SELECT id, place, name, since, since + make_interval(hours => 24 * retention_days(place, %(class)s)), blocks
     FROM ({}) found (id, place, name, since, blocks) WHERE {} AND {} ORDER BY since, id LIMIT %(limit)s
 """
 
@@ -131,9 +132,10 @@ def delete(record_class: str, pk: UUID) -> bool:
     """Have the database delete one record. False: it is gone already, not over, or blocked; nothing was touched."""
     try:
         with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(_PATIENCE)
             cursor.execute(f"SELECT retention_delete_{DELETE[record_class]}(%s)", [pk])
             return bool(cursor.fetchone()[0])
-    except IntegrityError as error:  # something that no class knows of rests on it
+    except (IntegrityError, OperationalError) as error:  # something that no class knows of rests on it, or it is locked
         log.warning("retention.still_needed", record_class=record_class, id=str(pk), error=type(error).__name__)
         return False
 

@@ -52,6 +52,11 @@ def recall(*, order: Order, actor: Actor) -> None:
         _make(last, order, recipients.of_recall(order), News.RECALLED, actor)
 
 
+def hear(order: Order, actor: Actor) -> None:
+    """A locked order was cancelled: whoever had a preliminary report of it is told."""
+    recall(order=order, actor=actor)
+
+
 def opened(*, actor: Actor, version: ReportVersion) -> None:
     """This person reads this version now: his delivery of it is opened, once."""
     _open(actor, ReportDelivery.objects.filter(report_version=version).exclude(news=News.RECALLED))

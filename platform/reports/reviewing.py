@@ -18,7 +18,7 @@ from orders.models import Order
 from orders.remarks import LONG, remark
 from registry.models import IntendedUse
 from registry.priority import Priority
-from reports import delivering, making, release
+from reports import making, release
 from reports import services as reports
 from reports.interpreting import STATES
 from reports.models import Decision, ReportKind, ReportVersion, Review
@@ -82,7 +82,6 @@ def reject(*, order: Order, actor: Actor, seen: UUID, note: str) -> None:
         said = f"The results were rejected on review: {review.note}"[:LONG]
         changes: dict[str, Any] = {"ended_at": clock.now(), "cancelled_reason": said, "edits": locked.edits + 1}
         services.end(locked, to="cancelled", actor=actor, reason=str(Reason.ORDER_RESULTS_REJECTED), **changes)
-        delivering.recall(order=locked, actor=actor)  # of a preliminary report
 
 
 def withdraw(*, order: Order, actor: Actor, seen: UUID) -> None:

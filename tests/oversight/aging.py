@@ -16,7 +16,7 @@ def aged(order: Order, by: timedelta = LONG_AGO, **columns: str) -> Order:
     """As if it had ended so long ago."""
     then = clock.now() - by
     with forging():
-        Order.objects.filter(pk=order.pk).update(placed_at=then, ended_at=then, **columns)
+        Order.objects.filter(pk=order.pk).update(placed_at=then, accepted_at=then, ended_at=then, **columns)
         ReportDelivery.objects.filter(order=order).update(state="sent", sent_at=then)
         ReportVersion.objects.filter(order=order, released_at__isnull=False).update(released_at=then)
     return cases.read(order)

@@ -20,6 +20,7 @@ from notices import delivering as mails
 from notices.machines import DELIVERY
 from notices.models import Delivery as Sent
 from notices.models import Receipt
+from orders import services as orders
 from orders.errors import InvalidOrder
 from outbox import services as outbox
 from outbox.models import Message
@@ -301,7 +302,9 @@ def test_the_database_refuses_a_delivery_of_what_was_not_issued_and_any_change_o
             pytest.fail(f"the database allowed {number}")
 
 
-def test_results_rejected_after_a_preliminary_report_recall_it_with_who_had_it():
+@pytest.fixture
+def preliminary():
+    """A STAT order whose requester got a preliminary report."""
     order = signers.scored(priority="stat", stat_reason="sepsis")
     forge(order, placed_by=make_user(role=Role.REQUESTER, organisation=order.ordering_organisation, name="Rita Requester"))
     order = cases.read(order)
@@ -310,12 +313,25 @@ def test_results_rejected_after_a_preliminary_report_recall_it_with_who_had_it()
     made = reviewing.preliminary(order=order, actor=reviewer, seen=signers.seen(order, lab).pk)
     signers.sign(made, reviewer)
     outbox.dispatch()
-    order = cases.read(order)
-    reviewing.reject(order=order, actor=reviewer, seen=signers.seen(order, lab).pk, note="The control failed.")
+    return cases.read(order), lab
+
+
+def test_results_rejected_after_a_preliminary_report_recall_it_with_who_had_it(preliminary):
+    order, lab = preliminary
+    reviewing.reject(order=order, actor=lab.actor(Role.REVIEWER), seen=signers.seen(order, lab).pk, note="The control failed.")
     outbox.dispatch()
     assert set(ReportDelivery.objects.values_list("news", "state")) == {("issued", "sent"), ("recalled", "sent")}
     one, page = to(order, news="recalled"), reader(order).get(reverse("report-page", args=[order.pk])).content.decode()
     assert "not valid any more" in page and f'id="acknowledge-{one.pk}"' in page
+
+
+def test_a_cancellation_after_a_preliminary_report_recalls_it_whoever_cancels(preliminary, order, lab):
+    first, _ = preliminary
+    by = actor_for(first.placed_by)
+    orders.cancel(actor=by, order=first, reason="asked twice", expected_edits=first.edits)
+    orders.cancel(actor=lab.actor(Role.DIRECTOR), order=order, reason="asked twice", expected_edits=order.edits)
+    outbox.dispatch()
+    assert (to(first, news="recalled").state, ReportDelivery.objects.filter(order=order).count()) == ("sent", 0)
 
 
 def test_who_lost_his_role_reads_nothing_through_what_was_delivered_to_him(order, lab):
