@@ -198,6 +198,7 @@ SERVICES = [
 OF_A_ROW = [
     "orders/duplicates",
     "casefile/trail",
+    "casefile/question_trail",
     "engine_queue/selectors",
     "orders/arrivals",
     "interop/fhir/finding",
