@@ -90,12 +90,17 @@ class Stream:
         windows = self.windows + 1
         if windows <= self.plan.fitted + self.plan.burn_in:  # both tests are armed by the same window
             plain = plain.restarted()
-        widest = max(self.widest, merged) if self.learning and len(latest) == self.plan.merged else self.widest
+        widest = max(self.widest, merged) if self.learning and self._teach(latest) else self.widest
         after = replace(
             self, plain=plain, whitened=whitened, latest=latest, carried=None, windows=windows, distance=distance, merged=merged,
             widest=widest,
         )  # fmt: skip
         return replace(after, light=after._seen())
+
+    def _teach(self, latest: tuple[tuple[int, ...], ...]) -> bool:
+        """Whether these windows may widen the gate: they are enough, and none was so far off that people were called."""
+        far = (measures.kolmogorov_smirnov(counts, self.reference) > self.plan.gross for counts in latest)
+        return len(latest) == self.plan.merged and not any(far)
 
     def _seen(self) -> Light:
         if self.distance > self.plan.gross:

@@ -66,6 +66,13 @@ class TestLights:
         still, moving = learnt(), learnt(wander=0.3)
         assert still.gate == QUICK.gate < moving.gate
 
+    def test_a_window_far_off_while_it_learns_does_not_widen_the_gate(self) -> None:
+        generator = np.random.default_rng(9)
+        stream = Stream.begun(COUNTS, QUICK)
+        for place in range(30):
+            stream = stream.step(window(f"{place}", generator.normal(3.0 if place == 12 else 0.0, 1, 4000)))
+        assert stream.learning and stream.gate == QUICK.gate
+
     def test_what_people_closed_is_steady_until_new_evidence(self) -> None:
         stream = learnt()
         for place in range(8):
